@@ -16,8 +16,8 @@ from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
+from ironcurtain.decision.finalize import merge, read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.merge import merge, read_answer
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation

@@ -1,8 +1,8 @@
 """The role registry: every role an argument can carry, built-in ones and those a project adds.
 
-This table is the only place that knows the roles. Annotation schemas, validation, the annotator's
-prompt, OPA's input schema, normalisation and the documentation all read it, so adding a role is one
-entry here (a test proves it).
+Annotation schemas, validation, the annotator's prompt, OPA's input schema and the sentences about roles
+read this table. A built-in identifier also has its canonical form in `canonical/identifiers.py` and its
+patterns in `canonical/patterns.py`; CONTRIBUTING.md has the recipe.
 """
 
 from __future__ import annotations
@@ -21,6 +21,21 @@ NONE = "none"
 
 
 @dataclass(frozen=True)
+class Verb:
+    """What a call does to what a role names, in sentences to people and agents; empty where no word fits.
+
+    Attributes:
+        present: "it `reads` the file".
+        gerund: "`reading` the file is not permitted".
+        participle: "what may be `read`".
+    """
+
+    present: str
+    gerund: str = ""
+    participle: str = ""
+
+
+@dataclass(frozen=True)
 class Role:
     """One role.
 
@@ -32,7 +47,7 @@ class Role:
         description: What the role means.
         guidance: How the annotator recognises it.
         writes: Whether it changes or deletes what it names.
-        verb: What a call does to what it names, in a sentence to a person: `reads`.
+        verb: What a call does to what it names.
         identifier: The declaration behind a role that a project added.
     """
 
@@ -44,7 +59,7 @@ class Role:
     description: str
     guidance: str
     writes: bool = False
-    verb: str = ""
+    verb: Verb | None = None
     identifier: IdentifierRole | None = None
 
     @property
@@ -65,7 +80,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A file or directory that the tool reads, lists or inspects.",
         guidance="Any path whose content, names or metadata reach the caller. The source of a move or "
         "copy is read too.",
-        verb="reads",
+        verb=Verb("reads", "reading", "read"),
     ),
     Role(
         "write-path",
@@ -76,7 +91,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A file or directory that the tool creates or changes.",
         guidance="Any path that exists, or differs, only because the tool ran. An edit reads too.",
         writes=True,
-        verb="changes",
+        verb=Verb("changes", "writing to", "written"),
     ),
     Role(
         "delete-path",
@@ -87,7 +102,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A file or directory that is gone from its place afterwards.",
         guidance="The target of a removal, and the source of a move or rename (beside read-path).",
         writes=True,
-        verb="deletes",
+        verb=Verb("deletes", "deleting", "deleted"),
     ),
     Role(
         "write-history",
@@ -98,7 +113,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A repository whose recorded history the tool rewrites.",
         guidance="The repository path of reset, rebase, merge, amend, cherry-pick, forced moves of branches.",
         writes=True,
-        verb="rewrites the history of",
+        verb=Verb("rewrites the history of", "changing the history of", "changed in their history"),
     ),
     Role(
         "delete-history",
@@ -109,7 +124,7 @@ BUILT_IN: tuple[Role, ...] = (
         description="A repository in which the tool deletes branches, tags or other references.",
         guidance="The repository path of branch and tag deletion and of stash drop or clear.",
         writes=True,
-        verb="deletes branches or tags of",
+        verb=Verb("deletes branches or tags of", "deleting history of", "deleted from their history"),
     ),
     Role(
         "fetch-url",
@@ -119,7 +134,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="URL in WHATWG form, http or https",
         description="A web address that the tool contacts.",
         guidance="Any URL that is fetched, posted to, opened or registered for later contact.",
-        verb="contacts",
+        verb=Verb("contacts", "fetching", "fetched"),
     ),
     Role(
         "git-remote-url",
@@ -129,7 +144,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="the set of URLs that git would contact",
         description="A git remote, by URL or by name.",
         guidance="The remote of clone, fetch, pull, push, and of every tool that adds or changes a remote.",
-        verb="contacts",
+        verb=Verb("contacts", "contacting"),
     ),
     Role(
         "recipient",
@@ -139,7 +154,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="one addr-spec, case-folded",
         description="An e-mail address that receives something.",
         guidance="To, cc, bcc, invitees, people a document is shared with.",
-        verb="is addressed to",
+        verb=Verb("is addressed to", "sending to", "sent to"),
     ),
     Role(
         "repository",
@@ -149,7 +164,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="owner/name, case-folded",
         description="A repository on a hosting service.",
         guidance="`owner/name` in one argument, or a composite of an owner and a name argument.",
-        verb="is about the repository",
+        verb=Verb("is about the repository"),
     ),
     Role(
         "remote-path",
@@ -159,7 +174,7 @@ BUILT_IN: tuple[Role, ...] = (
         form="unchanged; segments without `.`, `..` or empty ones",
         description="A path inside a remote system.",
         guidance="A file inside a hosted repository, an object key. Never a path on this machine.",
-        verb="is about the remote path",
+        verb=Verb("is about the remote path"),
     ),
     Role(
         "branch-name",

@@ -15,7 +15,6 @@ from typing import NoReturn, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ironcurtain.engine.locate import Opa
-from ironcurtain.engine.subprocess_runner import ProcessOutput, clean_environment, run
 from ironcurtain.errors import (
     BundleSignatureError,
     EngineFailedError,
@@ -26,6 +25,7 @@ from ironcurtain.errors import (
 from ironcurtain.system import assets
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.subprocess_runner import ProcessOutput, clean_environment, run
 from ironcurtain.system.text import visible
 
 _KIND = "opa"

@@ -28,11 +28,11 @@ from ironcurtain.engine.answer import BUNDLE_NAME, HTTP_OK, EngineAnswer, Engine
 from ironcurtain.engine.client import SocketClient
 from ironcurtain.engine.locate import Opa
 from ironcurtain.engine.process import OpaProcess
-from ironcurtain.engine.subprocess_runner import clean_environment
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system import assets
 from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.subprocess_runner import clean_environment
 from ironcurtain.system.text import visible
 
 _KIND = "engine"

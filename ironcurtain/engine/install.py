@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ironcurtain.engine.locate import Opa, cache_directory, examine, pin
-from ironcurtain.engine.subprocess_runner import ProcessOutput, run
 from ironcurtain.errors import EngineMissingError, EngineVersionError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write
 from ironcurtain.system.locks import work_lock
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.subprocess_runner import ProcessOutput, run
 from ironcurtain.system.text import visible
 
 _BUILD_TIMEOUT = 1800.0

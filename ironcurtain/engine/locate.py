@@ -15,12 +15,12 @@ from typing import Literal, TypeAlias
 
 import platformdirs
 
-from ironcurtain.engine.subprocess_runner import clean_environment, run
 from ironcurtain.errors import EngineMissingError, EngineVersionError, IronCurtainError
 from ironcurtain.system import assets
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.subprocess_runner import clean_environment, run
 from ironcurtain.system.text import quoted, visible
 
 Version: TypeAlias = tuple[int, int, int, bool]

@@ -2,8 +2,10 @@
 
     from ironcurtain.gateway import Gateway, cli_command, define_tool
 
-A module of tools is served with `ironcurtain serve tools.py`, and checked with `--check` beside it.
-Begin reading with `definition.py`; a call's way is in `admission.py` and `calling.py`.
+In: a module of declared tools (`ironcurtain serve tools.py`). Out: a `Gateway`, which the proxy serves like
+any MCP server, and whose tools pass the same `decide()`. Open `definition.py` first; a call's way is in
+`admission.py` and `calling.py`, and `output.py` evaluates output policies, which the proxy applies to
+every server's answers (`ironcurtain/enforcement/proxy/calls/outputs.py`).
 """
 
 from ironcurtain.gateway.command import Command, cli_command

@@ -11,7 +11,7 @@ from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseReport
 from ironcurtain.analysis.coverage.report import CoverageReport
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.analysis.drift.report import DriftReport
-from ironcurtain.analysis.explain.report import AgentView, Explanation
+from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.forecast.report import Forecast, Profile
@@ -30,6 +30,7 @@ from ironcurtain.compiler.questions.open_questions import OpenQuestions, Waiting
 from ironcurtain.compiler.render.input_schema import policy_input_schema
 from ironcurtain.compiler.verify.gate_report import GateReport
 from ironcurtain.compiler.verify.report import Verification
+from ironcurtain.decision.agent_view import AgentView
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, Approvals, SealedAnswer, SealedRequest
 from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Line

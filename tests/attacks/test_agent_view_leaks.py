@@ -13,9 +13,8 @@ import pytest
 from support import shipped
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
-from ironcurtain.analysis.explain.agent_view import agent_view
-from ironcurtain.analysis.explain.report import AgentView
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.agent_view import AgentView, agent_view
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find

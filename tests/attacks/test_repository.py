@@ -15,7 +15,7 @@ import pytest
 from support.called import answering, bundle, decide_with, described, load
 from support.policies import rule, tool
 
-from ironcurtain.analysis.explain.agent_view import agent_view
+from ironcurtain.decision.agent_view import agent_view
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call
 

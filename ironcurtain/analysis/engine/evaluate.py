@@ -19,12 +19,12 @@ from ironcurtain.decision.decide import Call, Prepared, finalize, prepare
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
-from ironcurtain.engine.background import carried
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import EngineFailedError, VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system import assets
+from ironcurtain.system.background import carried
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import visible

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
 from ironcurtain.analysis.engine.space.elements import ResourceKey
-from ironcurtain.analysis.engine.unknown_facts import reference
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.patterns import canonical_pattern, contains
@@ -16,6 +15,7 @@ from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, r
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
 from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.unknown_facts import reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible

@@ -25,7 +25,7 @@ from ironcurtain.analysis.engine.space.equivalence_classes import CALL_KEY, Equi
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.whole_calls import Calls, HeldElements, TooManyCombinationsError
 from ironcurtain.decision.canonical.resources import CALL, Resource
-from ironcurtain.decision.merge import read_answer
+from ironcurtain.decision.finalize import read_answer
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import NONE

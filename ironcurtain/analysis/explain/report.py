@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from pydantic import Field
 
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
-
-AgentState: TypeAlias = Literal["denied", "pending", "invalid", "expired", "no-approver", "withdrawn", "void"]
-"""What became of a call that was not allowed: refused by the policy or a person, waiting for a person,
-not answered in time, nobody there to ask, called off, or approved as another call than what is left of it."""
-
-
-class AgentView(Frozen):
-    """What an agent is told of a decision: no rule names, no policy text, no protected places.
-
-    Attributes:
-        state: None for an allowed call.
-        reason: Why, in plain words; hidden characters are escaped.
-        arguments_may_help: Whether a call of the same tool with other arguments could get further.
-        approval_may_help: Whether a person's approval could still permit this call.
-        decision: The decision's id.
-    """
-
-    format: Literal["ironcurtain/agent-view/v1"] = "ironcurtain/agent-view/v1"
-    verdict: Verdict
-    state: AgentState | None
-    reason: str
-    arguments_may_help: bool
-    approval_may_help: bool
-    decision: str
-
-    @property
-    def text(self) -> str:
-        """The view in sentences, one a line."""
-        lines = [self.reason]
-        if self.state is not None:
-            lines += [_ARGUMENTS[self.arguments_may_help], _APPROVAL[self.approval_may_help]]
-        return "\n".join([*lines, f"Decision: {self.decision}"])
-
-
-_ARGUMENTS = {True: "Other arguments may be permitted.", False: "Other arguments will not help."}
-_APPROVAL = {True: "A person's approval can permit it.", False: "No approval can permit it."}
 
 
 class QuotedClause(Frozen):

@@ -26,21 +26,14 @@ from ironcurtain.analysis.narrowing.keywords import (
     required,
 )
 from ironcurtain.analysis.narrowing.live import LiveTool
+from ironcurtain.decision.roles import BUILT_IN
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SHOWN = 8
-_DOING = {
-    "read-path": "read",
-    "write-path": "written",
-    "delete-path": "deleted",
-    "write-history": "changed in their history",
-    "delete-history": "deleted from their history",
-    "fetch-url": "fetched",
-    "recipient": "sent to",
-}
+_DONE = {role.name: role.verb.participle for role in BUILT_IN if role.verb and role.verb.participle}
 _DEFINITIONS = ("#/$defs/", "#/definitions/")
 _DATA = frozenset({"enum", "const", "default", "examples"})
 
@@ -228,7 +221,7 @@ def _sentences(role: str, cells: list[EquivalenceClass], live: LiveTool) -> list
     places = grouped(regions)
     if set(places) == {Verdict.ALLOW}:
         return []
-    doing = _DOING.get(role, "used")
+    doing = _DONE.get(role, "used")
     if set(places) == {Verdict.ESCALATE}:
         return [f"May be {doing} with a person's approval only."]
     sentences = []

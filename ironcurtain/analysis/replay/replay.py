@@ -30,8 +30,8 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.resources import CALL, Resource
 from ironcurtain.decision.canonical.urls import Url
+from ironcurtain.decision.finalize import merge, read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.merge import merge, read_answer
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import RESERVED

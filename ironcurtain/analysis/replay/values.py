@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from ironcurtain.analysis.engine.rules.predicates import Predicate, predicate_of_key
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.analysis.engine.space.variables import Variable, VariableClass, variables_of
-from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
 from ironcurtain.analysis.replay.pseudonymization import KeyedDigests
@@ -24,6 +23,7 @@ from ironcurtain.decision.canonical.pointers import tokens
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.record_types import AbstractArguments, DecisionRecord
+from ironcurtain.model.unknown_facts import Root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 

@@ -16,7 +16,7 @@ from ironcurtain.cli.options.watching import changes, tree
 from ironcurtain.compiler.llm.question_files import ANSWER
 from ironcurtain.compiler.load.sources import Sources, shown_path
 from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
-from ironcurtain.compiler.verify.policy_analysis import FILE_NAME
+from ironcurtain.compiler.verify.evidence import FILE_NAME
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config import load_servers

@@ -15,7 +15,8 @@ from ironcurtain.system.text import quoted, visible
 if TYPE_CHECKING:
     from ironcurtain.analysis.clauses.report import ClauseReport
     from ironcurtain.analysis.explain.explain import Explainer
-    from ironcurtain.analysis.explain.report import AgentState, Explanation, Reproduction
+    from ironcurtain.analysis.explain.report import Explanation, Reproduction
+    from ironcurtain.decision.agent_view import AgentState
     from ironcurtain.decision.decide import Call
     from ironcurtain.decision.loaded_policy import LoadedPolicy
     from ironcurtain.enforcement.audit.record_types import DecisionRecord
@@ -265,7 +266,7 @@ def _show(explanation: Explanation, format_: str) -> None:
 def _show_agent(
     decision: Decision, id_: str, record: DecisionRecord | None, loaded: LoadedPolicy, format_: str
 ) -> None:
-    from ironcurtain.analysis.explain.agent_view import agent_view
+    from ironcurtain.decision.agent_view import agent_view
 
     state: AgentState | None = None
     if record is not None and record.approval is not None:

@@ -1,4 +1,4 @@
-"""`ironcurtain servers`: the servers of a project, and the one way in for a new one."""
+"""`ironcurtain servers`: list, add, fetch and remove a project's servers."""
 
 from __future__ import annotations
 

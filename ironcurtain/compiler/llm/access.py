@@ -47,6 +47,9 @@ class Service:
         sdk: The SDK's module; the extra has the provider's name.
         keys: Environment variables for its key, the first that is set counts.
         address: Environment variable for its address.
+        url: Its own address.
+        models: Where its models are listed, below any address: that costs nothing.
+        headers: What a request for the list shows the key in; `{key}` stands for it.
     """
 
     name: ServiceName
@@ -56,6 +59,9 @@ class Service:
     sdk: str
     keys: tuple[str, ...]
     address: str
+    url: str
+    models: str
+    headers: Mapping[str, str]
 
 
 SERVICES: dict[str, Service] = {
@@ -69,6 +75,9 @@ SERVICES: dict[str, Service] = {
             "anthropic",
             ("ANTHROPIC_API_KEY",),
             "ANTHROPIC_BASE_URL",
+            "https://api.anthropic.com",
+            "/v1/models",
+            {"x-api-key": "{key}", "anthropic-version": "2023-06-01"},
         ),
         Service(
             "openai",
@@ -78,6 +87,9 @@ SERVICES: dict[str, Service] = {
             "openai",
             ("OPENAI_API_KEY",),
             "OPENAI_BASE_URL",
+            "https://api.openai.com/v1",
+            "/models",
+            {"Authorization": "Bearer {key}"},
         ),
         Service(
             "google",
@@ -87,6 +99,9 @@ SERVICES: dict[str, Service] = {
             "google.genai",
             ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             "GOOGLE_GEMINI_BASE_URL",
+            "https://generativelanguage.googleapis.com",
+            "/v1beta/models",
+            {"x-goog-api-key": "{key}"},
         ),
     )
 }

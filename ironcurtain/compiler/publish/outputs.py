@@ -13,7 +13,7 @@ from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.compiler.load.load import Inputs
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.verify.baseline import Baseline
-from ironcurtain.compiler.verify.policy_analysis import FILE_NAME
+from ironcurtain.compiler.verify.evidence import FILE_NAME
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ironcurtain.analysis.engine.unknown_facts import Needs, Root, demanded_type, holds_unknown, needs
-from ironcurtain.analysis.engine.unknown_facts import reference as value_reference
 from ironcurtain.compiler.render.terms import collection, raw_string, reference, string, term
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.policy import ArgCondition, RoleCondition
+from ironcurtain.model.unknown_facts import Needs, Root, demanded_type, holds_unknown, needs
+from ironcurtain.model.unknown_facts import reference as value_reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 import re2
 
-from ironcurtain.analysis.engine.unknown_facts import reference
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 from ironcurtain.compiler.render.conditions import anchored
 from ironcurtain.decision.canonical import pointers
@@ -14,6 +13,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.unknown_facts import reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.compiler.scenarios.generated import GenerationContext, call_key, generate_calls, record
-from ironcurtain.compiler.verify.policy_analysis import Evidence
+from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.policy_builder import PolicyBuilder
 from ironcurtain.compiler.verify.repair import RepairResult
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import with_records
-from ironcurtain.engine.background import beside
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.system.background import beside
 
 
 @dataclass(frozen=True)

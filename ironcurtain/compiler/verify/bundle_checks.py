@@ -10,10 +10,10 @@ from ironcurtain.bundle.revision import is_test
 from ironcurtain.compiler.render.input_schema import policy_input_schema
 from ironcurtain.compiler.render.render import SCHEMA
 from ironcurtain.decision.roles import Registry
-from ironcurtain.engine.background import beside
 from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.errors import VerificationError, raise_all
 from ironcurtain.system import json_text
+from ironcurtain.system.background import beside
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import visible
 

@@ -1,7 +1,7 @@
 """Part of the stage `compare and record`: the gate of `verify` is applied before anything is published.
 
 It is the gate of `ironcurtain verify`, so what a compile publishes is what `verify` accepts. The gate lies
-above the pipeline and is passed in.
+above the compiler and is passed in.
 """
 
 from __future__ import annotations

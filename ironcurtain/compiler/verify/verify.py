@@ -22,12 +22,12 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.verify.bundle_checks import check_bundle
 from ironcurtain.compiler.verify.report import Check, Mismatch, Verification
 from ironcurtain.decision.roles import Registry
-from ironcurtain.engine.background import beside
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.system.background import beside
 from ironcurtain.system.text import counted, marked, visible
 
 _MAX_CALL = 160

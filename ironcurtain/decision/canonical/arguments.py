@@ -14,7 +14,7 @@ from functools import cached_property
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import decode, encode
 from ironcurtain.decision.canonical.conditional import roles_in_call
-from ironcurtain.decision.canonical.git.remotes import RemoteJudge
+from ironcurtain.decision.canonical.git.remotes import RemoteCanonicalizer
 from ironcurtain.decision.canonical.host_view import HostView, RepositoryPlaces, UnreadableError
 from ironcurtain.decision.canonical.identifiers import canonical_identifier, check_branch_name
 from ironcurtain.decision.canonical.json_schema import type_name
@@ -105,7 +105,7 @@ class _Call:
         self.arguments = copy.deepcopy(arguments)
         self.around = around
         self.resolver = Resolver(around.world, home=around.home)
-        self.remotes = RemoteJudge(
+        self.remotes = RemoteCanonicalizer(
             around.world, around.server, self.resolver, around.registry, around.working_root
         )
         self.found: dict[tuple[str, ...], list[Resource]] = {}

@@ -165,7 +165,7 @@ def columns_of(character: str) -> int:
 # -- what a call does to what it names, no further than its annotation knows -------------------
 
 _IS_ABOUT = "is about"
-_VERBS = {role.name: role.verb for role in BUILT_IN if role.verb}
+_VERBS = {role.name: role.verb.present for role in BUILT_IN if role.verb}
 _WRITING = frozenset(role.name for role in BUILT_IN if role.writes)
 _READ_PATH = "read-path"
 _SENTENCE_VALUES = 5

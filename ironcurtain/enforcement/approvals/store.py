@@ -1,4 +1,4 @@
-"""The files of the rendezvous: requests, answers, and marks of what is settled.
+"""The files of the approvals directory: requests, answers, and marks of what is settled.
 
 | file | written by | means |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Blocking work in a thread that nobody has to wait for: a disk that does not answer must not keep us."""
+"""Runs blocking work in a thread that is left behind on cancellation, as when a disk does not answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from anyio import to_thread
 
-from ironcurtain.engine.background import errand
+from ironcurtain.system.background import errand
 
 T = TypeVar("T")
 

@@ -15,12 +15,6 @@ from ironcurtain.integrations.doctor.subject import Installation, failed
 _TIMEOUT = 30.0
 _OK = 200
 _REFUSED = {401, 403}
-_LISTS = {
-    "anthropic": ("https://api.anthropic.com", "/v1/models"),
-    "openai": ("https://api.openai.com/v1", "/models"),
-    "google": ("https://generativelanguage.googleapis.com", "/v1beta/models"),
-}
-"""By provider its own address, and where below any address its models are listed: that costs nothing."""
 
 
 def settings(subject: Installation) -> Iterator[Diagnosis]:
@@ -82,13 +76,12 @@ def _service(subject: Installation, service: Service) -> Iterator[Diagnosis]:
 def _ask(access: ModelAccess) -> Diagnosis:
     """Ask for the list of models, by the way that a compile takes; the address may be a secret itself."""
     http = importlib.import_module("ironcurtain.compiler.llm.http")  # it comes with a provider's SDK
-    own, path = _LISTS[access.service.name]
-    address = (access.base_url or own).rstrip("/")
+    address = (access.base_url or access.service.url).rstrip("/")
     asked = access.service.title
     try:
         with (
             http.bounded_client(_TIMEOUT) as client,
-            client.stream("GET", address + path, headers=_headers(access)) as response,
+            client.stream("GET", address + access.service.models, headers=_headers(access)) as response,
         ):
             status = response.status_code
     except http.FAILURES as error:
@@ -111,11 +104,7 @@ def _headers(access: ModelAccess) -> Mapping[str, str]:
     secret = access.secret
     if secret is None:
         return {}
-    return {
-        "anthropic": {"x-api-key": secret, "anthropic-version": "2023-06-01"},
-        "openai": {"Authorization": f"Bearer {secret}"},
-        "google": {"x-goog-api-key": secret},
-    }[access.service.name]
+    return {name: text.format(key=secret) for name, text in access.service.headers.items()}
 
 
 def _fails(what: str, fix: str) -> Diagnosis:

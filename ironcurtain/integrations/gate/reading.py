@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.compiler.verify.policy_analysis import FILE_NAME, Evidence
+from ironcurtain.compiler.verify.evidence import FILE_NAME, Evidence
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.gate.document import Document

@@ -10,7 +10,7 @@ from pathlib import Path
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent, clause_sources
-from ironcurtain.compiler.verify.policy_analysis import Evidence
+from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.engine.command import OpaCommand

@@ -14,7 +14,12 @@ from typing import Any, Literal, TypeAlias
 import re2
 from pydantic import TypeAdapter
 
-from ironcurtain.analysis.engine.unknown_facts import (
+from ironcurtain.analysis.engine.values.number_representatives import is_number
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.conditional import same_json
+from ironcurtain.model.annotations import ToolAnnotation, When
+from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.unknown_facts import (
     NO_FACTS,
     Needs,
     Root,
@@ -24,11 +29,6 @@ from ironcurtain.analysis.engine.unknown_facts import (
     operands,
     reference,
 )
-from ironcurtain.analysis.engine.values.number_representatives import is_number
-from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.conditional import same_json
-from ironcurtain.model.annotations import ToolAnnotation, When
-from ironcurtain.model.policy import ArgCondition
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue

@@ -8,7 +8,7 @@ from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.variables import Variable
-from ironcurtain.analysis.engine.unknown_facts import operands
+from ironcurtain.model.unknown_facts import operands
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible

@@ -22,10 +22,10 @@ from ironcurtain.analysis.engine.indexes import (
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, rule_predicate
 from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.variables import PRESENT, Variable
-from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.unknown_facts import Root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 

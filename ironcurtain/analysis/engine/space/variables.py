@@ -14,7 +14,6 @@ from functools import cached_property
 
 from ironcurtain.analysis.engine.indexes import ClassIndex, indexed
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, Values
-from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.engine.values.compared import (
     End,
     PlaceValue,
@@ -35,6 +34,7 @@ from ironcurtain.analysis.engine.values.value_generator import (
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument
+from ironcurtain.model.unknown_facts import Root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, find
-from ironcurtain.analysis.engine.unknown_facts import Root, json_type
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.shapes import Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
@@ -24,6 +23,7 @@ from ironcurtain.analysis.engine.values.value_generator import (
     tree_of,
 )
 from ironcurtain.decision.canonical.pointers import EVERY
+from ironcurtain.model.unknown_facts import Root, json_type
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 

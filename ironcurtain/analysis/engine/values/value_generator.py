@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Final
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, find
-from ironcurtain.analysis.engine.unknown_facts import Root, operands
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.number_representatives import (
     are_whole,
@@ -28,6 +27,7 @@ from ironcurtain.analysis.engine.values.text_representatives import TextTests, d
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
+from ironcurtain.model.unknown_facts import Root, operands
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 

@@ -13,11 +13,11 @@ from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.variables import Variable, VariableClass
-from ironcurtain.analysis.engine.unknown_facts import Root
 from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.unknown_facts import Root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible

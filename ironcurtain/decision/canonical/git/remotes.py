@@ -11,7 +11,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.system.text import visible
 
 
-class RemoteJudge:
+class RemoteCanonicalizer:
     """Turns remote arguments of one call into subjects."""
 
     def __init__(

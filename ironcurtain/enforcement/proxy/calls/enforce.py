@@ -17,7 +17,7 @@ from typing import cast
 import anyio
 from mcp.shared.exceptions import MCPError
 
-from ironcurtain.analysis.explain.report import AgentState, AgentView
+from ironcurtain.decision.agent_view import AgentState, AgentView
 from ironcurtain.decision.decide import Call, Prepared, evaluate, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.locality import is_quick

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ironcurtain.analysis.explain.report import AgentState
+from ironcurtain.decision.agent_view import AgentState
 from ironcurtain.decision.decide import Call, Prepared, arguments_of
 from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, Sandbox
 from ironcurtain.enforcement.audit.recorder import Observed

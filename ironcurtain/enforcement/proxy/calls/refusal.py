@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from ironcurtain.analysis.explain.agent_view import agent_view
-from ironcurtain.analysis.explain.report import AgentView
+from ironcurtain.decision.agent_view import AgentView, agent_view
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalState
 from ironcurtain.enforcement.audit.record_types import Approval

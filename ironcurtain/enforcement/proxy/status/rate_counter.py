@@ -1,4 +1,4 @@
-"""How many calls are decided."""
+"""Counts calls decided in the last minute, for `ironcurtain status`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from functools import partial
 
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.compiler.verify.verify import REJECTED
-from ironcurtain.engine.background import beside
 from ironcurtain.errors import Exit, IronCurtainError, SeveralErrors
 from ironcurtain.integrations.gate.checks.behaviour import guarantees, matrix
 from ironcurtain.integrations.gate.checks.bundle import rendered, verified
@@ -16,6 +15,7 @@ from ironcurtain.integrations.gate.checks.sources import sources
 from ironcurtain.integrations.gate.checks.spellings import attacked
 from ironcurtain.integrations.gate.checks.tool_lists import tool_lists
 from ironcurtain.integrations.gate.subject import PolicyUnderReview
+from ironcurtain.system.background import beside
 
 Checker = Callable[[PolicyUnderReview], tuple[Check, ...]]
 

@@ -21,7 +21,7 @@ from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.analysis.narrowing.narrowing import narrowing
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.compiler.verify.policy_analysis import Evidence
+from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand

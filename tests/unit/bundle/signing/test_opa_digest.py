@@ -11,8 +11,8 @@ from support.signing import shipped
 from ironcurtain.bundle.signing.keys import new_key
 from ironcurtain.bundle.signing.opa_digest import opa_digest
 from ironcurtain.engine.locate import find
-from ironcurtain.engine.subprocess_runner import clean_environment, run
 from ironcurtain.system.json_text import MalformedJsonError
+from ironcurtain.system.subprocess_runner import clean_environment, run
 
 CHARACTERS = 'ab é"\\/<>&\u2028\u2029\u007f\u0001\b\f\n\r\t\U0001f600'
 NUMBERS = ["0", "-0", "1", "1.0", "-1.50", "1e2", "1E+2", "0.1e-7", "9007199254740991", "123456.789"]

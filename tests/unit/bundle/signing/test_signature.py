@@ -13,8 +13,8 @@ from ironcurtain.bundle.signing.keys import SigningAlgorithm, new_key
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
-from ironcurtain.engine.subprocess_runner import clean_environment, run
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError, UsageError
+from ironcurtain.system.subprocess_runner import clean_environment, run
 
 KINDS: list[SigningAlgorithm] = ["ES256", "ES384", "ES512", "RS256"]
 

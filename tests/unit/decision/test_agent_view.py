@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from support.policies import tool
 
-from ironcurtain.analysis.explain.agent_view import agent_view
-from ironcurtain.analysis.explain.report import AgentState
+from ironcurtain.decision.agent_view import AgentState, agent_view
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.reasons import Reason, ReasonCode

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.engine.background import kill_group, watched
+from ironcurtain.system.background import kill_group, watched
 
 
 @dataclass(frozen=True)

@@ -7,26 +7,57 @@ answers would tell where the protected places are.
 
 from __future__ import annotations
 
-from ironcurtain.analysis.explain.report import AgentState, AgentView
+from typing import Literal, TypeAlias
+
+from ironcurtain.decision.roles import BUILT_IN
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.reasons import UNTOLD
 from ironcurtain.model.reserved_rules import ReservedRule, reserved
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.text import printable, quoted, visible
+
+AgentState: TypeAlias = Literal["denied", "pending", "invalid", "expired", "no-approver", "withdrawn", "void"]
+"""What became of a call that was not allowed: refused by the policy or a person, waiting for a person,
+not answered in time, nobody there to ask, called off, or approved as another call than what is left of it."""
+
+
+class AgentView(Frozen):
+    """What an agent is told of a decision: no rule names, no policy text, no protected places.
+
+    Attributes:
+        state: None for an allowed call.
+        reason: Why, in plain words; hidden characters are escaped.
+        arguments_may_help: Whether a call of the same tool with other arguments could get further.
+        approval_may_help: Whether a person's approval could still permit this call.
+        decision: The decision's id.
+    """
+
+    format: Literal["ironcurtain/agent-view/v1"] = "ironcurtain/agent-view/v1"
+    verdict: Verdict
+    state: AgentState | None
+    reason: str
+    arguments_may_help: bool
+    approval_may_help: bool
+    decision: str
+
+    @property
+    def text(self) -> str:
+        """The view in sentences, one a line."""
+        lines = [self.reason]
+        if self.state is not None:
+            lines += [_ARGUMENTS[self.arguments_may_help], _APPROVAL[self.approval_may_help]]
+        return "\n".join([*lines, f"Decision: {self.decision}"])
+
+
+_ARGUMENTS = {True: "Other arguments may be permitted.", False: "Other arguments will not help."}
+_APPROVAL = {True: "A person's approval can permit it.", False: "No approval can permit it."}
+
 
 _SHOWN = 5
 _MAX_REASON = 2_000
-_DOING = {
-    "read-path": "reading",
-    "write-path": "writing to",
-    "delete-path": "deleting",
-    "write-history": "changing the history of",
-    "delete-history": "deleting history of",
-    "fetch-url": "fetching",
-    "git-remote-url": "contacting",
-    "recipient": "sending to",
-}
+_DOING = {role.name: role.verb.gerund for role in BUILT_IN if role.verb and role.verb.gerund}
 _AFTER: dict[AgentState, tuple[str, bool]] = {
     "pending": ("A person must approve {what} before it happens, and is being asked.", True),
     "denied": ("A person was asked about {what} and refused.", False),

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import pytest
 
-from ironcurtain.engine.background import beside
-from ironcurtain.engine.subprocess_runner import ProcessOutput, run
+from ironcurtain.system.background import beside
+from ironcurtain.system.subprocess_runner import ProcessOutput, run
 
 LONG = 600.0
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """The evidence about one bundle, each part computed once and shared by all checks.
 
 `compile` judges a bundle by it before publishing, `verify` judges a published one. Matrix, guarantees,
-findings and coverage speak of all calls, not of examples (see `evidence`).
+findings and coverage speak of all calls, not of examples (see `ironcurtain.analysis`).
 """
 
 from __future__ import annotations
