@@ -166,7 +166,7 @@ def trace(call: Call, policy: LoadedPolicy) -> Trace:
             tool.annotation,
             canonical.arguments,
             caller,
-            canonical.subjects,
+            canonical.resources,
             minimum.discharged,
             policy.patterns,
         )
@@ -183,9 +183,9 @@ def finalize(prepared: Prepared, answer: JsonValue, policy: LoadedPolicy) -> Dec
     Raises:
         Refusal: If the answer is not a well-formed decision about this call.
     """
-    subjects = prepared.call.subjects
-    read = read_answer(answer, {subject.id for subject in subjects})
-    return merge(prepared.base, prepared.call.arguments, subjects, prepared.minimum, read, policy.clauses)
+    resources = prepared.call.resources
+    read = read_answer(answer, {resource.id for resource in resources})
+    return merge(prepared.base, prepared.call.arguments, resources, prepared.minimum, read, policy.clauses)
 
 
 def _parse(call: Call) -> dict[str, JsonValue]:

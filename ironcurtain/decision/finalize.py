@@ -18,7 +18,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue
 
 
-class SubjectAnswer(Frozen):
+class ResourceAnswer(Frozen):
     """The policy's verdict for one subject."""
 
     verdict: Verdict
@@ -37,10 +37,10 @@ class PolicyAnswer(Frozen):
     clause: str | None
     reason: str
     subject: str | None
-    subjects: dict[str, SubjectAnswer]
+    subjects: dict[str, ResourceAnswer]
 
 
-def read_answer(answer: JsonValue, subjects: Collection[str]) -> PolicyAnswer:
+def read_answer(answer: JsonValue, resources: Collection[str]) -> PolicyAnswer:
     """Validate a decision object against the subjects that were asked about.
 
     Raises:
@@ -54,7 +54,7 @@ def read_answer(answer: JsonValue, subjects: Collection[str]) -> PolicyAnswer:
             ReservedRule.ENGINE_MALFORMED,
             f"The engine's answer is no decision ({error.error_count()} problems).",
         ) from None
-    if read.subjects.keys() != set(subjects) or read.subject not in {None, *read.subjects}:
+    if read.subjects.keys() != set(resources) or read.subject not in {None, *read.subjects}:
         raise Refusal(
             ReservedRule.ENGINE_MALFORMED, "The engine's answer is not about the subjects of this call."
         )
@@ -66,7 +66,7 @@ def read_answer(answer: JsonValue, subjects: Collection[str]) -> PolicyAnswer:
 def merge(
     base: Decision,
     arguments: Mapping[str, JsonValue],
-    subjects: tuple[Resource, ...],
+    resources: tuple[Resource, ...],
     minimum: MinimumVerdict,
     answer: PolicyAnswer,
     clauses: Mapping[str, str],
@@ -75,13 +75,13 @@ def merge(
 
     Args:
         arguments: The canonical arguments.
-        subjects: The call's subjects in document order.
+        resources: The call's subjects in document order.
         minimum: What the structural checks found.
         answer: What the policy says.
         base: Server, tool, revision and drift check of the call; its verdict is replaced.
         clauses: The constitution's clauses by id, in their own words.
     """
-    decided = {s.id: _subject(s, minimum, answer) for s in subjects}
+    decided = {s.id: _resource_decision(s, minimum, answer) for s in resources}
     rule, reason, clause, verdict = answer.rule, answer.reason, answer.clause, answer.verdict
     if minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
         rule, reason = minimum.escalated[min(minimum.escalated)]
@@ -93,23 +93,23 @@ def merge(
             "reason": reason,
             "clause": clause,
             "clause_text": clauses.get(clause) if clause else None,
-            "subjects": tuple(decided[s.id] for s in subjects),
+            "subjects": tuple(decided[s.id] for s in resources),
             "arguments": dict(arguments),
         }
     )
 
 
-def _subject(subject: Resource, minimum: MinimumVerdict, answer: PolicyAnswer) -> SubjectDecision:
-    said = answer.subjects[subject.id]
+def _resource_decision(resource: Resource, minimum: MinimumVerdict, answer: PolicyAnswer) -> SubjectDecision:
+    said = answer.subjects[resource.id]
     verdict, rule = said.verdict, said.rule
-    if subject.id in minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
-        verdict, rule = Verdict.ESCALATE, minimum.escalated[subject.id][0]
+    if resource.id in minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
+        verdict, rule = Verdict.ESCALATE, minimum.escalated[resource.id][0]
     return SubjectDecision(
-        at=subject.at,
-        also_at=subject.also_at,
-        role=subject.role.name,
-        value=subject.value,
+        at=resource.at,
+        also_at=resource.also_at,
+        role=resource.role.name,
+        value=resource.value,
         verdict=verdict,
         rule=rule,
-        discharged=subject.id in minimum.discharged,
+        discharged=resource.id in minimum.discharged,
     )

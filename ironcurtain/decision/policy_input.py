@@ -66,7 +66,7 @@ def policy_input(
     tool: ToolAnnotation,
     arguments: dict[str, JsonValue],
     caller: dict[str, JsonValue],
-    subjects: tuple[Resource, ...],
+    resources: tuple[Resource, ...],
     discharged: frozenset[str],
     patterns: Patterns,
 ) -> PolicyInput:
@@ -79,16 +79,16 @@ def policy_input(
     size.add(_bytes(arguments) + _bytes(caller))
     open_, sandboxed = _Derived(patterns, size), _Derived(patterns, size)
     listed: dict[str, ResourceInput] = {}
-    for subject in subjects:
-        is_discharged = subject.id in discharged
-        listed[subject.id] = {
-            "role": subject.role.name,
-            "at": subject.at,
-            "value": subject.value,
+    for resource in resources:
+        is_discharged = resource.id in discharged
+        listed[resource.id] = {
+            "role": resource.role.name,
+            "at": resource.at,
+            "value": resource.value,
             "discharged": is_discharged,
         }
-        size.add(_bytes(subject.value) + _bytes(subject.at) + _BYTES_PER_SUBJECT)
-        (sandboxed if is_discharged else open_).add(subject)
+        size.add(_bytes(resource.value) + _bytes(resource.at) + _BYTES_PER_SUBJECT)
+        (sandboxed if is_discharged else open_).add(resource)
     return {
         "server": server,
         "tool": tool.tool,
@@ -132,15 +132,15 @@ class _Derived:
         self._roles: dict[str, dict[str, bool]] = {}
         self._within: dict[str, dict[str, dict[str, bool]]] = {}
 
-    def add(self, subject: Resource) -> None:
-        role = subject.role
-        self._roles.setdefault(role.name, {})[subject.id] = True
-        if not role.resource or subject.unresolved is not None:
+    def add(self, resource: Resource) -> None:
+        role = resource.role
+        self._roles.setdefault(role.name, {})[resource.id] = True
+        if not role.resource or resource.unresolved is not None:
             return
-        covering = self._patterns.covering(role, subject.resource)
+        covering = self._patterns.covering(role, resource.resource)
         within = self._within.setdefault(role.name, {}) if covering else {}
         for pattern in covering:
-            within.setdefault(pattern, {})[subject.id] = True
+            within.setdefault(pattern, {})[resource.id] = True
         self._size.add(_BYTES_PER_MEMBERSHIP * len(covering))
 
     def members(self) -> DerivedInput:

@@ -21,14 +21,14 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error
         self,
         rule: ReservedRule,
         reason: str,
-        subjects: tuple[SubjectDecision, ...] = (),
+        resources: tuple[SubjectDecision, ...] = (),
         *,
         cause: Reason | None = None,
     ) -> None:
         super().__init__(rule, reason)
         self.rule = rule
         self.reason = reason
-        self.subjects = subjects
+        self.subjects = resources
         self.cause = cause
 
     @classmethod

@@ -67,15 +67,15 @@ def check(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> MinimumV
     """
     _refuse_protected(tool, call, bounds)
     return MinimumVerdict(
-        escalated={s.id: floor for s in call.subjects if (floor := _floor(s, bounds))},
-        discharged=frozenset(s.id for s in call.subjects if _is_contained(tool, s, call.resolver, bounds)),
+        escalated={s.id: minimum for s in call.resources if (minimum := _floor(s, bounds))},
+        discharged=frozenset(s.id for s in call.resources if _is_contained(tool, s, call.resolver, bounds)),
     )
 
 
 def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> None:
     guard = bounds.protection.guard(call.resolver)
     try:
-        touched = [s for s in call.subjects if _is_protected(s, guard)]
+        touched = [s for s in call.resources if _is_protected(s, guard)]
         hidden = next(_protected_leaves(call, bounds, guard), None)
     except UnreadableError as error:
         text = f"It cannot be told whether a path is protected: {error}"
@@ -101,16 +101,16 @@ def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries)
     )
 
 
-def _is_protected(subject: Resource, guard: PathGuard) -> bool:
-    if subject.role.category != "path":
+def _is_protected(resource: Resource, guard: PathGuard) -> bool:
+    if resource.role.category != "path":
         return False
-    if guard.refuses(subject.value) or (subject.recursive and guard.refuses_below(subject.value)):
+    if guard.refuses(resource.value) or (resource.recursive and guard.refuses_below(resource.value)):
         return True
-    if subject.role.name not in _CHANGING or subject.git_directory:
+    if resource.role.name not in _CHANGING or resource.git_directory:
         return False
-    if guard.refuses_change(subject.value):
+    if guard.refuses_change(resource.value):
         return True
-    return subject.role.name == _WRITING and guard.refuses_writing(subject.value)
+    return resource.role.name == _WRITING and guard.refuses_writing(resource.value)
 
 
 def _protected_leaves(call: Canonical, bounds: Boundaries, guard: PathGuard) -> Iterator[str]:
@@ -134,26 +134,26 @@ def looks_like_path(value: JsonValue) -> TypeGuard[str]:
     return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
 
 
-def _floor(subject: Resource, bounds: Boundaries) -> tuple[str, str] | None:
-    if subject.unresolved is not None:
+def _floor(resource: Resource, bounds: Boundaries) -> tuple[str, str] | None:
+    if resource.unresolved is not None:
         return (
             ReservedRule.UNRESOLVED_REMOTE.value,
-            f"It cannot be told what git would contact: {subject.unresolved}.",
+            f"It cannot be told what git would contact: {resource.unresolved}.",
         )
-    if subject.role.category != "url" or bounds.gate is None:
+    if resource.role.category != "url" or bounds.gate is None:
         return None
-    if bounds.gate.covering(subject.role, subject.resource):
+    if bounds.gate.covering(resource.role, resource.resource):
         return None
     return ReservedRule.DOMAIN_ESCALATE.value, "The address is not on the domain list of this server."
 
 
-def _is_contained(tool: ToolAnnotation, subject: Resource, resolver: Resolver, bounds: Boundaries) -> bool:
-    if not (tool.contained and subject.role.containable and bounds.sandbox is not None):
+def _is_contained(tool: ToolAnnotation, resource: Resource, resolver: Resolver, bounds: Boundaries) -> bool:
+    if not (tool.contained and resource.role.containable and bounds.sandbox is not None):
         return False
-    if not is_within(subject.value, bounds.sandbox):
+    if not is_within(resource.value, bounds.sandbox):
         return False
-    if not subject.role.writes:
+    if not resource.role.writes:
         return True
     # A second name of the same file may lie outside, and writing here would change it there.
-    entry = resolver.entry(subject.value)
+    entry = resolver.entry(resource.value)
     return entry is None or entry.kind is not FileKind.FILE or entry.links <= 1

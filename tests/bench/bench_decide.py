@@ -172,7 +172,7 @@ def test_git_runs_of_a_push_by_name(count: int, tmp_path: Path, figures: Figures
     log.write_text("")
     prepared = prepare(call, loaded)
     assert isinstance(prepared, Prepared)
-    assert len(prepared.call.subjects) == 3  # the repository, the fetch URL, the push URL
+    assert len(prepared.call.resources) == 3  # the repository, the fetch URL, the push URL
     figures.add(
         f"git runs of a push by name, {count:,} rules", len(log.read_text().split()), 3, f"in {times}"
     )

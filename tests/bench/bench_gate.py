@@ -17,7 +17,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.locate import find
 from ironcurtain.integrations.gate.checks.all_checks import run_checks
-from ironcurtain.integrations.gate.reading import GateInputs, read_subject
+from ironcurtain.integrations.gate.reading import GateInputs, read_policy_under_review
 
 pytestmark = pytest.mark.bench
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.bench
 def test_the_gate_of_the_shipped_policy(tmp_path: Path, figures: Figures) -> None:
     made, opa = Bundle.read(GENERATED / "bundle"), find()
     given = GateInputs(bundle=GENERATED / "bundle")
-    first = read_subject(made, given, opa, date(2027, 1, 1))
+    first = read_policy_under_review(made, given, opa, date(2027, 1, 1))
     policy = load_described(made, first.scenarios.world)
     prepared = prepare_scenarios(first.scenarios.scenarios, policy)
     questions: dict[str, Any] = {
@@ -35,7 +35,7 @@ def test_the_gate_of_the_shipped_policy(tmp_path: Path, figures: Figures) -> Non
     tested = [str(opa.path), "test", "--bundle", str(GENERATED / "bundle")]
 
     def whole() -> None:
-        subject = read_subject(made, given, opa, date(2027, 1, 1))
+        subject = read_policy_under_review(made, given, opa, date(2027, 1, 1))
         assert not [check for check in run_checks(subject) if check.status == "failed"]
 
     def bare() -> None:

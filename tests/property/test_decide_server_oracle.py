@@ -52,7 +52,7 @@ def judged(base: Path, name: str, spelled: str, **more: str) -> tuple[str, dict[
     found = prepare(Call("s", name, {"path": spelled} | more), policy)
     if not isinstance(found, Prepared):
         return None
-    return found.call.subjects[0].value, found.call.arguments
+    return found.call.resources[0].value, found.call.arguments
 
 
 async def call_all(base: Path, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:

@@ -54,7 +54,7 @@ def test_any_call_of_any_tool_is_a_decision_and_its_arguments_a_fixed_point(
 
 def _set(found: Prepared) -> set[tuple[str, str, bool]]:
     # A conditional role may test an argument, so equal means: the same things, judged the same way.
-    return {(s.role.name, s.value, s.id in found.minimum.discharged) for s in found.call.subjects}
+    return {(s.role.name, s.value, s.id in found.minimum.discharged) for s in found.call.resources}
 
 
 @stable
@@ -65,7 +65,7 @@ def test_ids_count_the_subjects_and_each_place_is_named_once(
     found = prepare(Call("s", "t", arguments), one_tool(drawn, RULES, roles=ROLES, **WORLD))
     if isinstance(found, Decision):
         return
-    subjects = found.call.subjects
+    subjects = found.call.resources
     assert [s.id for s in subjects] in ([f"{n:04d}" for n in range(len(subjects))], ["call"])
     assert len({(s.role.name, s.value, s.unresolved is None) for s in subjects}) == len(subjects)
     assert all(len({s.at, *s.also_at}) == 1 + len(s.also_at) for s in subjects)

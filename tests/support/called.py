@@ -80,7 +80,7 @@ def refused(policy: LoadedPolicy, tool: str, arguments: Any, server: str = "s") 
 
 def subjects(policy: LoadedPolicy, tool: str, arguments: Any) -> list[tuple[str, str, str]]:
     """Return (pointer, role, value) of every subject of a call."""
-    return [(s.at, s.role.name, s.value) for s in prepared(policy, tool, arguments).call.subjects]
+    return [(s.at, s.role.name, s.value) for s in prepared(policy, tool, arguments).call.resources]
 
 
 def decide_with(policy: LoadedPolicy, call: Call, answer: Callable[[PolicyInput], Any]) -> Decision:

@@ -229,7 +229,7 @@ class _Attack:
             tool=call.tool,
             arguments=call.arguments,
             sent=sent,
-            judged=tuple(sorted({subject.value for subject in decision.subjects})),
+            judged=tuple(sorted({resource.value for resource in decision.subjects})),
             touched=tuple(sorted(touched)),
         )
         return stray, not result.is_error
@@ -246,7 +246,7 @@ def _alone(config: ServerConfig) -> ServerConfig:
 
 def _beside(paths: Iterable[str], decision: Decision, roles: frozenset[str]) -> Iterator[str]:
     """Yield the paths that lie in no place that was decided under one of some roles."""
-    decided = [subject.value for subject in decision.subjects if subject.role in roles]
+    decided = [resource.value for resource in decision.subjects if resource.role in roles]
     yield from (path for path in paths if not any(is_within(path, place) for place in decided))
 
 

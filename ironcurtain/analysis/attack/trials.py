@@ -189,10 +189,10 @@ class Trials:
             return
         pointer = pointers.join(leaf.steps)
         ground = self._scenes.ground(base.call.step.server)
-        for subject in base.decision.subjects:
-            if subject.at == pointer and self._scenes.is_protected_file(subject.value):
+        for resource in base.decision.subjects:
+            if resource.at == pointer and self._scenes.is_protected_file(resource.value):
                 for place in ground.places[:1]:
-                    link = self._scenes.links.to(subject.value, place, hard=True)
+                    link = self._scenes.links.to(resource.value, place, hard=True)
                     yield from _spelled(base, leaf, Spelling("hard link", KERNEL, link, Scene.LINKED))
 
     def _values(self, base: DecidedBase) -> Iterator[Trial]:
@@ -226,10 +226,10 @@ class Trials:
         denied = [
             base
             for base in self._decided
-            for subject in base.decision.subjects
-            if subject.value == value
-            and subject.verdict is Verdict.DENY
-            and self._registry[subject.role].category == category
+            for resource in base.decision.subjects
+            if resource.value == value
+            and resource.verdict is Verdict.DENY
+            and self._registry[resource.role].category == category
         ]
         return min(denied, key=lambda base: (len(str(base.call.step.arguments)), base.number)).number
 

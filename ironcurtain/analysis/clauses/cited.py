@@ -14,7 +14,7 @@ WrongClause: TypeAlias = Literal["unknown", "other"]
 
 def deciding_clauses(content: PolicyContent, decision: Decision) -> Mapping[str, str]:
     """Return the clauses whose rules give a call its verdict, each with one such rule."""
-    deciding = [subject.rule for subject in decision.subjects if subject.verdict is decision.verdict]
+    deciding = [resource.rule for resource in decision.subjects if resource.verdict is decision.verdict]
     rules = content.rules
     return {rules[name].clause: name for name in (*deciding, decision.rule) if name in rules}
 

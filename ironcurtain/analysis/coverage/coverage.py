@@ -90,7 +90,7 @@ def coverage(
 def _by_scenarios(analysis: PolicyAnalysis, decided: DecidedScenarios, reached: _Coverage) -> None:
     for scenario in decided.scenarios:
         prepared, decision = decided.prepared[scenario.id], decided.decisions[scenario.id]
-        for rule in {subject.rule for subject in decision.subjects} & analysis.content.rules.keys():
+        for rule in {resource.rule for resource in decision.subjects} & analysis.content.rules.keys():
             reached.rules.add(rule)
             reached.scenarios.setdefault(rule, set()).add(scenario.id)
         examined = analysis.tools.get((scenario.call.server, scenario.call.tool))

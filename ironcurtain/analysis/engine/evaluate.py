@@ -37,14 +37,14 @@ _LARGEST = 10_000
 
 def load_described(bundle: Bundle, world: DescribedWorld) -> LoadedPolicy:
     """Load a bundle's policy in a described world."""
-    site = Deployment(
+    deployment = Deployment(
         home=world.home,
         sandbox=world.sandbox,
         protected=world.protected,
         working_roots=world.working_roots,
         domains=world.domains,
     )
-    return LoadedPolicy(PolicyContent.of(bundle), site, SimulatedHost(world))
+    return LoadedPolicy(PolicyContent.of(bundle), deployment, SimulatedHost(world))
 
 
 def prepare_scenarios(scenarios: Iterable[Scenario], policy: LoadedPolicy) -> dict[str, Prepared | Decision]:

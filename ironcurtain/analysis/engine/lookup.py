@@ -40,7 +40,7 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     """
     space = examined.space
     side = space.policies[0]
-    keys = {s.id: _key(examined, call, s.id) for s in call.call.subjects}
+    keys = {s.id: _key(examined, call, s.id) for s in call.call.resources}
     mask = 0
     for key in keys.values():
         mask |= examined.calls.key_mask(key, PolicyIndex(0))
@@ -72,11 +72,11 @@ def _members(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def _key(examined: Examined, call: Prepared, id_: str) -> ResourceKey:
-    subject = next(s for s in call.call.subjects if s.id == id_)
-    if subject.role.name == NONE:
+    resource = next(s for s in call.call.resources if s.id == id_)
+    if resource.role.name == NONE:
         return ResourceKey(NONE, frozenset(), discharged=False, minimum=None, marks=frozenset())
     policies = examined.space.policies
-    return resource_key(subject, call.minimum, policies[0], policies, examined.space.reader.patterns)
+    return resource_key(resource, call.minimum, policies[0], policies, examined.space.reader.patterns)
 
 
 def _takes(examined: Examined, path: DiagramPath, classes: Assignment, mask: int) -> bool:

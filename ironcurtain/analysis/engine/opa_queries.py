@@ -249,26 +249,26 @@ def _batch(questions: list[_PathQuestion], numbers: list[int], side: int) -> _Ba
     first = questions[numbers[0]]
     space = first.space
     loaded = space.policies[side]
-    subjects: list[Resource] = []
+    resources: list[Resource] = []
     discharged: set[str] = set()
     table: dict[str, int] = {}
 
-    def add(key: ResourceKey, subject: Resource) -> str:
-        id_ = CALL if key.role == NONE else f"{len(subjects):05d}"
-        subjects.append(subject._replace(id=id_))
+    def add(key: ResourceKey, resource: Resource) -> str:
+        id_ = CALL if key.role == NONE else f"{len(resources):05d}"
+        resources.append(resource._replace(id=id_))
         if key.discharged:
             discharged.add(id_)
         return id_
 
     for number in numbers:
-        key, subject = _subject(questions[number], side)
-        table[add(key, subject)] = number
+        key, resource = _subject(questions[number], side)
+        table[add(key, resource)] = number
     # All questions of a batch meet the same guard bits, and so do their resources together.
     fillers = {
         (seen.key, seen.subject.value): seen.subject for n in numbers for seen in _fillers(questions[n], side)
     }
-    for (key, _), subject in fillers.items():
-        add(key, subject)
+    for (key, _), resource in fillers.items():
+        add(key, resource)
     values = space.modes.values(first.chosen)
     arguments = {name: value for name, value in values["args"].items() if name not in _resource_names(space)}
     asked = policy_input(
@@ -276,11 +276,11 @@ def _batch(questions: list[_PathQuestion], numbers: list[int], side: int) -> _Ba
         space.annotation,
         arguments,
         values["caller"],
-        tuple(subjects),
+        tuple(resources),
         frozenset(discharged),
         loaded.policy.patterns,
     )
-    return _Batch(asked, frozenset(subject.id for subject in subjects), table)
+    return _Batch(asked, frozenset(resource.id for resource in resources), table)
 
 
 def _fillers(question: _PathQuestion, side: int) -> Iterator[SeenResource]:

@@ -94,7 +94,7 @@ class PrepareCache:
             minimum = structural_checks.check(tool, canonical, self._policy.boundaries(server))
         except (UnrepresentableError, Refusal):
             return None
-        return PreparedResources(canonical.subjects, minimum)
+        return PreparedResources(canonical.resources, minimum)
 
 
 class StepsOfTool:

@@ -122,7 +122,7 @@ def _decided_calls(examined: Examined, clause: str) -> Iterator[FoundCall]:
             outcome = answered.outcomes[0]
             if outcome is None or outcome.clause != clause or len(by_verdict[outcome.verdict]) >= _PER_TOOL:
                 continue
-            call = search.find(cell, lambda subject, whole: subject == whole, path=answered.path).call
+            call = search.find(cell, lambda resource, whole: resource == whole, path=answered.path).call
             if call is not None and call not in by_verdict[outcome.verdict]:
                 by_verdict[outcome.verdict].append(call)
     for calls in by_verdict.values():

@@ -52,8 +52,8 @@ class Outcomes:
         cell = self._space.cells.get((key,))
         if cell is None:
             return Verdict.DENY.severity
-        floor = Verdict.ESCALATE.severity if key.minimum else 0
-        return max(floor, min(self._severities(self._space.diagrams.of(cell), key), default=2))
+        minimum = Verdict.ESCALATE.severity if key.minimum else 0
+        return max(minimum, min(self._severities(self._space.diagrams.of(cell), key), default=2))
 
     def _severities(self, node: DiagramNode, key: ResourceKey) -> set[int]:
         if node.test is None:

@@ -200,9 +200,9 @@ def _without(refused: Refused, goal: Verdict) -> Iterator[dict[str, JsonValue]]:
 
 
 def _refused_pointers(refused: Refused, goal: Verdict) -> Iterator[str]:
-    for subject in refused.decision.subjects:
-        if subject.at and subject.verdict.severity > goal.severity:
-            yield from (subject.at, *subject.also_at)
+    for resource in refused.decision.subjects:
+        if resource.at and resource.verdict.severity > goal.severity:
+            yield from (resource.at, *resource.also_at)
 
 
 def _replacements(
@@ -282,7 +282,7 @@ def _searched(
         name for variable in space.variables for root, name in variable.places if root == "args"
     }
     kept = {name: value for name, value in refused.given.items() if name not in touched}
-    roles = {subject.role for subject in refused.decision.subjects}
+    roles = {resource.role for resource in refused.decision.subjects}
     cells = sorted(space.cells.values(), key=lambda cell: (cell.role not in roles, cell.role == NONE))
     hopeful = [c for c in cells if search.could(c, lambda s: s[0] <= goal.severity)][:_MAX_SEARCHED_CELLS]
     for cell in hopeful:

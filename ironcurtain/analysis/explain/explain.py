@@ -50,13 +50,13 @@ class Explainer:
         """Decide a call and say why it is decided so, and what near it gets further."""
         (traced,) = self._decide([call])
         decision = traced.decision
-        subjects = self._subjects(call, traced)
-        rules = [near.clause for subject in subjects for near in subject.near]
-        named = [decision.clause, *(subject.clause for subject in subjects), *rules]
+        resources = self._subjects(call, traced)
+        rules = [near.clause for resource in resources for near in resource.near]
+        named = [decision.clause, *(resource.clause for resource in resources), *rules]
         return Explanation(
             decision=decision,
             steps=steps(call, traced),
-            subjects=subjects,
+            subjects=resources,
             clauses=self._quoted(named),
             suggestions=self._suggestions(call, traced),
         )
@@ -70,7 +70,7 @@ class Explainer:
             return ()
         met = MetRules(self._content, call.server, tool.annotation, prepared, self._policy.patterns)
         found = []
-        for subject, decided in zip(prepared.call.subjects, decision.subjects, strict=True):
+        for resource, decided in zip(prepared.call.resources, decision.subjects, strict=True):
             rule = self._content.rules.get(decided.rule)
             found.append(
                 ExplainedSubject(
@@ -80,10 +80,10 @@ class Explainer:
                     verdict=decided.verdict,
                     rule=decided.rule,
                     discharged=decided.discharged,
-                    patterns=met.covering(subject.id),
+                    patterns=met.covering(resource.id),
                     reason=rule.reason if rule else "",
                     clause=rule.clause if rule else None,
-                    near=met.near(subject.id, decided),
+                    near=met.near(resource.id, decided),
                 )
             )
         return tuple(found)
@@ -93,8 +93,13 @@ class Explainer:
 
     def _suggestions(self, call: Call, traced: TracedDecision) -> tuple[Suggestion, ...]:
         decision, trace = traced.decision, traced.trace
-        judged = isinstance(trace.outcome, Prepared) or decision.rule == ReservedRule.PROTECTED_PATH
-        if decision.verdict is Verdict.ALLOW or not judged or trace.arguments is None or trace.filled is None:
+        evaluated = isinstance(trace.outcome, Prepared) or decision.rule == ReservedRule.PROTECTED_PATH
+        if (
+            decision.verdict is Verdict.ALLOW
+            or not evaluated
+            or trace.arguments is None
+            or trace.filled is None
+        ):
             return ()
         return self._nearest.suggestions(Refused(call, trace.arguments, trace.filled, decision))
 

@@ -103,8 +103,8 @@ def _differences(record: DecisionRecord, decision: Decision) -> Iterator[str]:
             f"it was {record.verdict} by {visible(record.rule)}, "
             f"and is {decision.verdict} by {visible(decision.rule)}"
         )
-    then = {_place(subject): subject for subject in record.subjects}
-    now = {_place(subject): subject for subject in decision.subjects}
+    then = {_place(resource): resource for resource in record.subjects}
+    now = {_place(resource): resource for resource in decision.subjects}
     if _is_redacted(record):
         return
     for place in dict.fromkeys((*then, *now)):
@@ -125,9 +125,9 @@ def _subject(
         yield f"{where} was {old}, and is {now.verdict} by {visible(now.rule)}"
 
 
-def _place(subject: SubjectRecord | SubjectDecision) -> tuple[str, str, str | None]:
-    return subject.at, subject.role, subject.value
+def _place(resource: SubjectRecord | SubjectDecision) -> tuple[str, str, str | None]:
+    return resource.at, resource.role, resource.value
 
 
 def _is_redacted(record: DecisionRecord) -> bool:
-    return any(subject.value is None for subject in record.subjects)
+    return any(resource.value is None for resource in record.subjects)

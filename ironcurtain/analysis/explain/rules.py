@@ -54,10 +54,10 @@ class MetRules:
         self._values: Values = {"args": prepared.call.arguments, "caller": prepared.caller}
         self._failed_tests: dict[int, tuple[str, ...]] = {}
         self._places: Mapping[str, _Place] = {
-            subject.id: _Place(
-                subject.role.name, _covering(subject, patterns), subject.id in prepared.minimum.discharged
+            resource.id: _Place(
+                resource.role.name, _covering(resource, patterns), resource.id in prepared.minimum.discharged
             )
-            for subject in prepared.call.subjects
+            for resource in prepared.call.resources
         }
 
     def covering(self, id_: str) -> tuple[str, ...]:
@@ -121,10 +121,10 @@ class MetRules:
         return guard.holds(good=good, bad=bad)
 
 
-def _covering(subject: Resource, patterns: PatternIndex) -> frozenset[str]:
-    if subject.role.name == NONE or not subject.role.resource or subject.unresolved is not None:
+def _covering(resource: Resource, patterns: PatternIndex) -> frozenset[str]:
+    if resource.role.name == NONE or not resource.role.resource or resource.unresolved is not None:
         return frozenset()
-    return frozenset(patterns.covering(subject.role, subject.resource))
+    return frozenset(patterns.covering(resource.role, resource.resource))
 
 
 def _guard_words(guard: RuleGuard) -> str:

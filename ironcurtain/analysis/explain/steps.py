@@ -108,30 +108,30 @@ class _Found:
 
     def _subjects(self) -> Iterator[str]:
         if isinstance(self._prepared, Prepared):
-            for subject in self._prepared.call.subjects:
-                if subject.at:
-                    yield f"{visible(subject.at)}: {subject.role.name} {visible(subject.value)}"
+            for resource in self._prepared.call.resources:
+                if resource.at:
+                    yield f"{visible(resource.at)}: {resource.role.name} {visible(resource.value)}"
                 else:
                     yield "no resource: the call itself is judged"
 
     def _structure(self) -> Iterator[str]:
         if not isinstance(self._prepared, Prepared):
             return
-        floor = self._prepared.minimum
-        for subject in self._prepared.call.subjects:
-            where = f"{visible(subject.at)} ({subject.role.name})"
-            if subject.id in floor.discharged:
+        minimum = self._prepared.minimum
+        for resource in self._prepared.call.resources:
+            where = f"{visible(resource.at)} ({resource.role.name})"
+            if resource.id in minimum.discharged:
                 yield f"{where} lies in the sandbox and needs no rule"
-            if subject.id in floor.escalated:
-                rule, reason = floor.escalated[subject.id]
+            if resource.id in minimum.escalated:
+                rule, reason = minimum.escalated[resource.id]
                 yield f"{where} needs at least approval: {rule}: {reason}"
-        if not floor.discharged and not floor.escalated:
+        if not minimum.discharged and not minimum.escalated:
             yield "nothing to add"
 
     def _asked(self) -> Iterator[str]:
-        for subject in self._decision.subjects:
-            where = f"{visible(subject.at)} ({subject.role})" if subject.at else "the call"
-            yield f"{where}: {subject.verdict} by {visible(subject.rule)}"
+        for resource in self._decision.subjects:
+            where = f"{visible(resource.at)} ({resource.role})" if resource.at else "the call"
+            yield f"{where}: {resource.verdict} by {visible(resource.rule)}"
 
     def _merged(self) -> Iterator[str]:
         yield f"{self._decision.verdict} by {visible(self._decision.rule)}"

@@ -34,9 +34,9 @@ def text_lines(explanation: Explanation) -> Iterator[str]:
     for step in explanation.steps:
         yield f"  {step.number}. {step.name}: {_MARKS[step.passed]}"
         yield from (f"     {printable(line)}" for line in step.found)
-    for subject in explanation.subjects:
+    for resource in explanation.subjects:
         yield ""
-        yield from _subject_lines(subject, explanation)
+        yield from _resource_lines(resource, explanation)
     yield ""
     yield from _what_else(explanation)
     yield from _recorded(explanation)
@@ -54,9 +54,9 @@ def markdown_lines(explanation: Explanation) -> Iterator[str]:
     for step in explanation.steps:
         details = "<br>".join(map(_md, step.found))
         yield f"| {step.number}. {step.name} | {_MARKS[step.passed]} | {details} |"
-    for subject in explanation.subjects:
+    for resource in explanation.subjects:
         yield ""
-        yield from _block(_subject_lines(subject, explanation))
+        yield from _block(_resource_lines(resource, explanation))
     yield ""
     yield from _block(_what_else(explanation))
     yield from _block(_recorded(explanation))
@@ -68,19 +68,21 @@ def _block(lines: Iterable[str]) -> Iterator[str]:
         yield f"- {_md(line.strip())}" if line.startswith(" ") else f"\n{_md(line)}\n"
 
 
-def _subject_lines(subject: ExplainedSubject, explanation: Explanation) -> Iterator[str]:
+def _resource_lines(resource: ExplainedSubject, explanation: Explanation) -> Iterator[str]:
     clauses = {clause.id: clause for clause in explanation.clauses}
-    where = f"{visible(subject.at)}: {subject.role} {visible(subject.value)}" if subject.at else "the call"
-    yield f"{subject.verdict.upper()} {where} ({visible(subject.rule)})"
-    if subject.reason:
-        yield f"  because: {visible(subject.reason)}"
-    if subject.clause in clauses:
-        yield f"  clause:  {_quoted(clauses[subject.clause])}"
-    if subject.patterns:
-        yield f"  lies in: {', '.join(map(visible, subject.patterns))}"
-    if subject.verdict is Verdict.ALLOW:
+    where = (
+        f"{visible(resource.at)}: {resource.role} {visible(resource.value)}" if resource.at else "the call"
+    )
+    yield f"{resource.verdict.upper()} {where} ({visible(resource.rule)})"
+    if resource.reason:
+        yield f"  because: {visible(resource.reason)}"
+    if resource.clause in clauses:
+        yield f"  clause:  {_quoted(clauses[resource.clause])}"
+    if resource.patterns:
+        yield f"  lies in: {', '.join(map(visible, resource.patterns))}"
+    if resource.verdict is Verdict.ALLOW:
         return
-    for near in subject.near:
+    for near in resource.near:
         yield f"  close:   {visible(near.rule)} ({near.then}), failed: {'; '.join(near.failed)}"
         if near.clause in clauses:
             yield f"           {_quoted(clauses[near.clause])}"

@@ -113,7 +113,7 @@ class FindingContext:
             return WitnessQuery(examined.space.server, examined.space.tool, searched.call)
         if searched.gaps - examined.gaps:
             self.given_up.add((examined.space.server, examined.space.tool))
-            return self.find_call(examined, cell, lambda subject, _: subject[0] == _ALLOWED, path)
+            return self.find_call(examined, cell, lambda resource, _: resource[0] == _ALLOWED, path)
         return None
 
     def first_allowed_call(

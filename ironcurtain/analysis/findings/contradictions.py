@@ -77,9 +77,9 @@ def _message(
     deciding: frozenset[object],
 ) -> str:
     tool, rules = visible(examined.space.tool), analysis.content.rules
-    for subject in decision.subjects:
-        if subject.rule in rules and rules[subject.rule].order not in deciding:
-            return f"it was proved that the rule {visible(subject.rule)} decides no call of {tool}"
+    for resource in decision.subjects:
+        if resource.rule in rules and rules[resource.rule].order not in deciding:
+            return f"it was proved that the rule {visible(resource.rule)} decides no call of {tool}"
     try:
         _ = tuple(locate(examined, call))
     except LookupError:

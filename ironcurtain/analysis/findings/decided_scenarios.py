@@ -33,7 +33,7 @@ class DecidedScenarios:
         """Return by rule the first scenario, or record, of which it decides a subject."""
         first: dict[str, str] = {}
         for id_, decision in self.decisions.items():
-            for rule in (decision.rule, *(subject.rule for subject in decision.subjects)):
+            for rule in (decision.rule, *(resource.rule for resource in decision.subjects)):
                 first.setdefault(rule, id_)
         return first
 

@@ -89,13 +89,13 @@ def _choices(
 def _places(decision: Decision, registry: Registry, home: str) -> dict[str, frozenset[str]] | None:
     """Return the patterns that cover a call's subjects, by role; None if no narrow ones do."""
     places: dict[str, frozenset[str]] = {}
-    for subject in decision.subjects:
-        if subject.discharged or subject.role == NONE:
+    for resource in decision.subjects:
+        if resource.discharged or resource.role == NONE:
             continue
-        pattern = _pattern(registry[subject.role], subject.value, home)
+        pattern = _pattern(registry[resource.role], resource.value, home)
         if pattern is None:
             return None
-        places[subject.role] = places.get(subject.role, frozenset()) | {pattern}
+        places[resource.role] = places.get(resource.role, frozenset()) | {pattern}
     return places
 
 

@@ -175,7 +175,7 @@ def _goal(guarantee: Guarantee) -> Goal:
         return lambda _, call: call[0] <= limit
     demanded = guarantee.always.severity if guarantee.always is not None else 0
     if guarantee.when.roles is not None:
-        return lambda subject, _: subject[0] != demanded
+        return lambda resource, _: resource[0] != demanded
     return lambda _, call: call[0] != demanded
 
 
@@ -183,11 +183,11 @@ def _suspicious(guarantee: Guarantee) -> Callable[[Severities], bool]:
     """Return a cheap test that every resource of a breaking call passes."""
     if guarantee.never is not None:
         limit = guarantee.never.severity
-        return lambda subject: subject[0] <= limit
+        return lambda resource: resource[0] <= limit
     if guarantee.when.roles is None:
         return lambda _: True
     demanded = guarantee.always.severity if guarantee.always is not None else 0
-    return lambda subject: subject[0] != demanded
+    return lambda resource: resource[0] != demanded
 
 
 # -- confirming ----------------------------------------------------------------------------------
@@ -251,11 +251,11 @@ def _status(broken: _Broken, witness: WitnessCall | None, reasons: frozenset[str
 
 def _breaks(guarantee: Guarantee, call: FoundCall, decision: Decision) -> bool:
     """Tell whether a call, as it is decided, breaks a guarantee."""
-    subjects = [s.verdict for s in decision.subjects if (s.role, s.value) == (call.role, call.value)]
-    subject: Severities = (subjects[0].severity if subjects else -1,)
+    resources = [s.verdict for s in decision.subjects if (s.role, s.value) == (call.role, call.value)]
+    resource: Severities = (resources[0].severity if resources else -1,)
     if kind_of(decision.rule) is RuleKind.STRUCTURAL and decision.verdict is Verdict.DENY:
         return False
-    return _goal(guarantee)(subject, (decision.verdict.severity,))
+    return _goal(guarantee)(resource, (decision.verdict.severity,))
 
 
 def witness_call(tool: tuple[str, str], call: FoundCall, decision: Decision) -> WitnessCall:

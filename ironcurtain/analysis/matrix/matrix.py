@@ -135,8 +135,8 @@ def _behaviour(examined: Examined, cell: EquivalenceClass) -> _Behaviour:
         (Outcome(when=when, verdict=Verdict(verdict), clause=clause) for when, verdict, clause in reached),
         key=lambda outcome: (outcome.when, outcome.verdict.value, outcome.clause or ""),
     )
-    floor = key.minimum if key is not None else None
-    return _Behaviour(floor, _exactness(examined, cell), tuple(outcomes))
+    minimum = key.minimum if key is not None else None
+    return _Behaviour(minimum, _exactness(examined, cell), tuple(outcomes))
 
 
 def _exactness(examined: Examined, cell: EquivalenceClass) -> Exactness:

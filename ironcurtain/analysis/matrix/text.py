@@ -58,8 +58,8 @@ def outcome_words(row: Row, outcome: Outcome) -> str:
     """Return one verdict with its clause, its conditions and the floor beneath it."""
     clause = outcome.clause or _NO_RULE[outcome.verdict.value]
     when = f" when {'; '.join(map(printable, outcome.when))}" if outcome.when else ""
-    floor = f" [at least escalate: {row.floor}]" if row.floor else ""
-    return f"{outcome.verdict.value:<9}{clause}{when}{floor}"
+    minimum = f" [at least escalate: {row.floor}]" if row.floor else ""
+    return f"{outcome.verdict.value:<9}{clause}{when}{minimum}"
 
 
 def _markdown_rows(table: Table) -> Iterator[str]:

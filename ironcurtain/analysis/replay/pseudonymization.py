@@ -119,13 +119,13 @@ class AbstractKeeper:
         """Return a decision's record without any value of the call."""
         tool = annotation_of(self._loaded, record.server, record.tool)
         is_known = tool is not None
-        subjects = [self._bare(subject) for subject in record.subjects]
+        resources = [self._bare(resource) for resource in record.subjects]
         abstract = None
         if prepared is not None and tool is not None:
             abstract = self._arguments(record, tool, prepared)
-            subjects = [
-                bare.model_copy(update={"abstract": self._subject(subject)})
-                for bare, subject in zip(subjects, prepared.call.subjects, strict=True)
+            resources = [
+                bare.model_copy(update={"abstract": self._subject(resource)})
+                for bare, resource in zip(resources, prepared.call.resources, strict=True)
             ]
         return record.model_copy(
             update={
@@ -135,7 +135,7 @@ class AbstractKeeper:
                 "meta": {},
                 "caller": {},
                 "abstract": abstract,
-                "subjects": tuple(subjects),
+                "subjects": tuple(resources),
                 "reason": self._reason(record, cause),
                 "sandbox": record.sandbox.model_copy(update={"directory": None}),
             }
@@ -145,8 +145,8 @@ class AbstractKeeper:
         """Return a text if it is one of the policy's own names, else nothing."""
         return text if text in self._names else ""
 
-    def _bare(self, subject: SubjectRecord) -> SubjectRecord:
-        return subject.model_copy(update={"value": None})
+    def _bare(self, resource: SubjectRecord) -> SubjectRecord:
+        return resource.model_copy(update={"value": None})
 
     def _reason(self, record: DecisionRecord, cause: Reason | None) -> str:
         rule = self._content.rules.get(record.rule)
@@ -154,13 +154,13 @@ class AbstractKeeper:
             return rule.reason
         return LIMIT if cause is not None and cause.code is ReasonCode.LIMIT else ""
 
-    def _subject(self, subject: Resource) -> AbstractSubject:
-        role = subject.role
-        if not role.resource or subject.unresolved is not None:
+    def _subject(self, resource: Resource) -> AbstractSubject:
+        role = resource.role
+        if not role.resource or resource.unresolved is not None:
             return AbstractSubject()
-        chain = subject_chain(role, subject.resource, self._content.case_insensitive_hosts)
+        chain = resource_chain(role, resource.resource, self._content.case_insensitive_hosts)
         return AbstractSubject(
-            patterns=self._loaded.patterns.covering(role, subject.resource),
+            patterns=self._loaded.patterns.covering(role, resource.resource),
             chain=self._digests.chain(role.pattern_kind, chain),
         )
 
@@ -197,7 +197,7 @@ def names_too_much(reason: str) -> bool:
     return _LIMITS.fullmatch(reason) is not None
 
 
-def subject_chain(role: Role, resource: str | Url, hosts: frozenset[str]) -> Chain:
+def resource_chain(role: Role, resource: str | Url, hosts: frozenset[str]) -> Chain:
     """Return the chain of a resource under a role.
 
     Args:

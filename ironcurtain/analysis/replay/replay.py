@@ -22,7 +22,7 @@ from ironcurtain.analysis.replay.resources import (
     RecordedResource,
     UnknownError,
     as_it_is,
-    subjects_of,
+    resources_of,
 )
 from ironcurtain.analysis.replay.values import CallCompletions, CompletedCall
 from ironcurtain.bundle.archive import Bundle
@@ -155,7 +155,7 @@ class Replayer:
             raise UnknownError("the log holds no values, and its key is not given")
         if self._has_custom and (record.redacted or any(s.redacted for s in record.subjects)):
             raise UnknownError("a value of the call is redacted")
-        subjects = subjects_of(
+        resources = resources_of(
             record,
             tool.annotation,
             form=self._forms[is_abstract],
@@ -166,7 +166,9 @@ class Replayer:
         )
         completions = self._completions.of(record, tool)
         return {
-            f"{number:08d}-{index:02d}": self._question(record, subjects, completion, is_abstract=is_abstract)
+            f"{number:08d}-{index:02d}": self._question(
+                record, resources, completion, is_abstract=is_abstract
+            )
             for index, completion in enumerate(completions)
         }
 
@@ -223,13 +225,13 @@ class Replayer:
         *,
         is_abstract: bool,
     ) -> _Asked:
-        by_id = {f"{number:05d}": subject for number, subject in enumerate(recorded)}
-        subjects = tuple(_subject(id_, subject) for id_, subject in by_id.items())
+        by_id = {f"{number:05d}": resource for number, resource in enumerate(recorded)}
+        resources = tuple(_subject(id_, resource) for id_, resource in by_id.items())
         minimum = structural_checks.MinimumVerdict(
             escalated={
-                s.id: (r.minimum_rule, "") for s, r in zip(subjects, recorded, strict=True) if r.minimum_rule
+                s.id: (r.minimum_rule, "") for s, r in zip(resources, recorded, strict=True) if r.minimum_rule
             },
-            discharged=frozenset(s.id for s, r in zip(subjects, recorded, strict=True) if r.discharged),
+            discharged=frozenset(s.id for s, r in zip(resources, recorded, strict=True) if r.discharged),
         )
         tool = annotation_of(self._loaded, record.server, record.tool)
         if tool is None:
@@ -237,11 +239,11 @@ class Replayer:
         view = _View(self._tables[is_abstract], by_id)
         try:
             question = policy_input(
-                record.server, tool, completion.args, completion.caller, subjects, minimum.discharged, view
+                record.server, tool, completion.args, completion.caller, resources, minimum.discharged, view
             )
         except Refusal as refusal:
             raise UnknownError("the call names too much for the policy") from refusal
-        return _Asked(question, subjects, minimum, self._base(record))
+        return _Asked(question, resources, minimum, self._base(record))
 
     def _base(self, record: DecisionRecord) -> Decision:
         return Decision(
@@ -276,7 +278,7 @@ class Replayer:
 
     def _merged(self, asked: _Asked, answer: JsonValue) -> Decision:
         try:
-            read = read_answer(answer, {subject.id for subject in asked.subjects})
+            read = read_answer(answer, {resource.id for resource in asked.subjects})
         except Refusal as refusal:
             raise VerificationError(
                 f"the policy's answer about {visible(asked.base.id or '')}: {refusal.reason}"
@@ -287,8 +289,8 @@ class Replayer:
 class _View:
     """The patterns of a policy, for subjects that stand for themselves by their ids."""
 
-    def __init__(self, table: PatternTable, subjects: Mapping[str, RecordedResource]) -> None:
-        self._table, self._subjects = table, subjects
+    def __init__(self, table: PatternTable, resources: Mapping[str, RecordedResource]) -> None:
+        self._table, self._subjects = table, resources
 
     def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's
         return self._table.covering(self._subjects[str(resource)].beginnings)

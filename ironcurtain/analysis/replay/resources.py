@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
-from ironcurtain.analysis.replay.pseudonymization import subject_chain
+from ironcurtain.analysis.replay.pseudonymization import resource_chain
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.paths import is_within
 from ironcurtain.decision.canonical.patterns import (
@@ -107,7 +107,7 @@ class PatternTable:
         self._names.setdefault(whole, set()).add(name)
 
 
-def subjects_of(
+def resources_of(
     record: DecisionRecord,
     tool: ToolAnnotation,
     *,
@@ -134,53 +134,53 @@ def subjects_of(
     Raises:
         UnknownError: If the record does not hold enough.
     """
-    recorded = [_recorded(subject, form, registry, hosts) for subject in record.subjects]
-    trees = [subject for subject in recorded if subject.recursive]
+    recorded = [_recorded(resource, form, registry, hosts) for resource in record.subjects]
+    trees = [resource for resource in recorded if resource.recursive]
     inside = {id(tree): _directories_inside(tree, directories, form) for tree in trees}
     seen: dict[tuple[str, Hashable], bool] = {
-        (subject.role.name, subject.beginnings[-1]): subject.discharged
-        for subject in recorded
-        if subject.beginnings
+        (resource.role.name, resource.beginnings[-1]): resource.discharged
+        for resource in recorded
+        if resource.beginnings
     }
     merged: dict[Hashable, RecordedResource] = {}
-    for subject in recorded:
-        if _is_named_inside(subject, trees):
+    for resource in recorded:
+        if _is_named_inside(resource, trees):
             continue
-        _merge(merged, subject)
-        for directory, beginnings in inside.get(id(subject), ()):
-            known = seen.get((subject.role.name, beginnings[-1]))
+        _merge(merged, resource)
+        for directory, beginnings in inside.get(id(resource), ()):
+            known = seen.get((resource.role.name, beginnings[-1]))
             named = replace(
-                subject,
+                resource,
                 value=directory,
                 beginnings=beginnings,
                 recursive=False,
-                discharged=_is_contained(tool, subject.role, directory, sandbox) if known is None else known,
+                discharged=_is_contained(tool, resource.role, directory, sandbox) if known is None else known,
             )
             _merge(merged, named)
     return list(merged.values())
 
 
 def _recorded(
-    subject: SubjectRecord, form: Form, registry: Registry, hosts: frozenset[str]
+    resource: SubjectRecord, form: Form, registry: Registry, hosts: frozenset[str]
 ) -> RecordedResource:
-    role = registry[subject.role]
-    has_chain = role.resource and not subject.unresolved
-    if subject.abstract is not None:
-        beginnings: tuple[Hashable, ...] = subject.abstract.chain if has_chain else ()
-    elif subject.value is None or subject.redacted:
+    role = registry[resource.role]
+    has_chain = role.resource and not resource.unresolved
+    if resource.abstract is not None:
+        beginnings: tuple[Hashable, ...] = resource.abstract.chain if has_chain else ()
+    elif resource.value is None or resource.redacted:
         raise UnknownError("a value of the call is redacted")
     else:
-        chain = subject_chain(role, _resource(role, subject.value), hosts) if has_chain else ()
+        chain = resource_chain(role, _resource(role, resource.value), hosts) if has_chain else ()
         beginnings = form(role.pattern_kind, chain) if has_chain else ()
     return RecordedResource(
         role=role,
-        at=subject.at,
-        also_at=subject.also_at,
-        value=subject.value or "",
+        at=resource.at,
+        also_at=resource.also_at,
+        value=resource.value or "",
         beginnings=beginnings,
-        discharged=subject.discharged,
-        minimum_rule=subject.floor,
-        recursive=subject.recursive,
+        discharged=resource.discharged,
+        minimum_rule=resource.floor,
+        recursive=resource.recursive,
     )
 
 
@@ -193,16 +193,16 @@ def _resource(role: Role, value: str) -> str | Url:
         raise UnknownError("an address of the call is not one as it was recorded") from None
 
 
-def _is_named_inside(subject: RecordedResource, trees: list[RecordedResource]) -> bool:
+def _is_named_inside(resource: RecordedResource, trees: list[RecordedResource]) -> bool:
     """Tell whether a subject is there only since the recorded policy names a directory inside a tree."""
-    if subject.recursive or not subject.beginnings:
+    if resource.recursive or not resource.beginnings:
         return False
     around = [
         tree
         for tree in trees
-        if tree.role == subject.role and tree.beginnings and tree.beginnings[-1] in subject.beginnings[:-1]
+        if tree.role == resource.role and tree.beginnings and tree.beginnings[-1] in resource.beginnings[:-1]
     ]
-    return bool(around) and subject.places <= frozenset().union(*(tree.places for tree in around))
+    return bool(around) and resource.places <= frozenset().union(*(tree.places for tree in around))
 
 
 def _directories_inside(
@@ -225,18 +225,18 @@ def _is_contained(tool: ToolAnnotation, role: Role, directory: str, sandbox: str
     return True
 
 
-def _merge(merged: dict[Hashable, RecordedResource], subject: RecordedResource) -> None:
+def _merge(merged: dict[Hashable, RecordedResource], resource: RecordedResource) -> None:
     """Add a subject, or the places of one that is known: equal subjects of one call are one."""
-    whole = subject.beginnings[-1] if subject.beginnings else (subject.at, subject.value, len(merged))
-    key = (subject.role.name, whole)
+    whole = resource.beginnings[-1] if resource.beginnings else (resource.at, resource.value, len(merged))
+    key = (resource.role.name, whole)
     known = merged.get(key)
     if known is None:
-        merged[key] = subject
+        merged[key] = resource
         return
-    places = dict.fromkeys((known.at, *known.also_at, subject.at, *subject.also_at))
+    places = dict.fromkeys((known.at, *known.also_at, resource.at, *resource.also_at))
     merged[key] = replace(
         known,
         also_at=tuple(places)[1:],
-        discharged=known.discharged and subject.discharged,
-        minimum_rule=known.minimum_rule or subject.minimum_rule,
+        discharged=known.discharged and resource.discharged,
+        minimum_rule=known.minimum_rule or resource.minimum_rule,
     )

@@ -125,12 +125,15 @@ def _require_accepted(bundle: Bundle, given: GateInputs, opa: Opa) -> None:
     """Refuse what `ironcurtain verify` refuses, by the same checks."""
     from ironcurtain.cli.options.trust import with_tests_beside
     from ironcurtain.integrations.gate.checks.all_checks import run_published
-    from ironcurtain.integrations.gate.reading import read_subject
+    from ironcurtain.integrations.gate.reading import read_policy_under_review
     from ironcurtain.integrations.gate.report import gate_report
 
-    judged = with_tests_beside(bundle, given.bundle)
+    evaluated = with_tests_beside(bundle, given.bundle)
     report = gate_report(
-        "verify", judged, opa, run_published(read_subject(judged, given, opa, datetime.now(UTC).date()))
+        "verify",
+        evaluated,
+        opa,
+        run_published(read_policy_under_review(evaluated, given, opa, datetime.now(UTC).date())),
     )
     if not report.ok:
         failed = [each for each in report.checks if each.status == "failed"]

@@ -52,11 +52,13 @@ def replayer(
     Raises:
         BundleRelationError: If the policy's directories lie otherwise here than was verified.
     """
-    site = Deployment(
+    deployment = Deployment(
         home=str(Path(home).absolute()) if home is not None else str(Path.home()),
         sandbox=str(Path(sandbox).absolute()) if sandbox is not None else None,
     )
-    loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
+    loaded = LoadedPolicy(
+        PolicyContent.of(bundle), deployment, ThisHost(home=deployment.home, git_environ={})
+    )
     return Replayer(bundle, loaded, opa, key)
 
 

@@ -100,7 +100,7 @@ def command(
     from ironcurtain.engine.locate import find
     from ironcurtain.integrations.gate.alone import is_alone, run_alone
     from ironcurtain.integrations.gate.checks.all_checks import run_published
-    from ironcurtain.integrations.gate.reading import GateInputs, read_subject
+    from ironcurtain.integrations.gate.reading import GateInputs, read_policy_under_review
     from ironcurtain.integrations.gate.report import exit_of, gate_report, signature
 
     files = formats_of(output)
@@ -126,7 +126,7 @@ def command(
         report = gate_report("verify", read, engine, checks)
         emit(report, format_, files, quiet=quiet)
         return exit_of(report)
-    subject = read_subject(read, given, engine, datetime.now(UTC).date())
+    subject = read_policy_under_review(read, given, engine, datetime.now(UTC).date())
     older = _Older.of(against, given, subject) if against is not None else None
     checks = signed + run_published(subject)
     difference = None

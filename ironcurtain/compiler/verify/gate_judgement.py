@@ -48,22 +48,24 @@ def apply_gate(recorded: Baseline, gate: Gate, progress: Progress, unread: Seque
         VerificationError: If a check fails; progress shows the report.
         IronCurtainError: If something cannot be judged.
     """
-    judged = gate(recorded)
-    if not judged.report.ok:
-        for line in judged.lines:
+    evaluated = gate(recorded)
+    if not evaluated.report.ok:
+        for line in evaluated.lines:
             progress.show(line)
-        failed = [check for check in judged.report.checks if check.status == "failed"]
+        failed = [check for check in evaluated.report.checks if check.status == "failed"]
         said = ", ".join(f"{check.name} ({check.summary})" for check in failed)
         raise VerificationError(
             f"the compiled policy does not verify: {said}",
             hint="Nothing was published. Correct the answer, the constitution or the scenario; a finding "
             "that is right as it is can be accepted in waivers.yaml by its id.",
         )
-    found = [check for check in judged.report.checks if check.name in _FIGURES and check.status == "passed"]
+    found = [
+        check for check in evaluated.report.checks if check.name in _FIGURES and check.status == "passed"
+    ]
     figures = [Check(name=each.name, ok=True, count=each.count, detail=each.summary) for each in found]
     warnings = [
         problem.message
-        for check in judged.report.checks
+        for check in evaluated.report.checks
         for problem in check.problems
         if problem.severity == "warning"
     ]

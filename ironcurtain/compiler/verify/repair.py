@@ -216,13 +216,13 @@ def _round(
 ) -> RepairDraft | None:
     """Do one round; return the draft to go on with, or None if there is nothing more to do."""
     case = JudgedPolicy(context.clauses, context.annotations, draft.policy, tuple(failed))
-    judged = {each.scenario: each for each in judge.judge(case, partial(backend.attempt, tried.bundle))}
-    undecided = {name: each.why for name, each in judged.items() if each.blame == "undecided"}
-    changed, notes = _correct_scenarios(draft, judged)
+    evaluated = {each.scenario: each for each in judge.judge(case, partial(backend.attempt, tried.bundle))}
+    undecided = {name: each.why for name, each in evaluated.items() if each.blame == "undecided"}
+    changed, notes = _correct_scenarios(draft, evaluated)
     blamed = [
-        _Blamed(scenario, mismatch, judged[scenario.id])
+        _Blamed(scenario, mismatch, evaluated[scenario.id])
         for scenario, mismatch in failed
-        if scenario.id in judged and judged[scenario.id].blame in ("rule", "both")
+        if scenario.id in evaluated and evaluated[scenario.id].blame in ("rule", "both")
     ]
     if blamed:
         policy, said = _patch_rules(changed.policy, blamed, context, judge.cache, progress.rounds + 1)
@@ -252,11 +252,11 @@ def _state(draft: RepairDraft) -> str:
     return json_text.digest([rules_data(draft.policy), expected])
 
 
-def _correct_scenarios(draft: RepairDraft, judged: dict[str, Judgement]) -> tuple[RepairDraft, list[str]]:
+def _correct_scenarios(draft: RepairDraft, evaluated: dict[str, Judgement]) -> tuple[RepairDraft, list[str]]:
     """Give scenarios of a model the verdict that the judge reads in the clauses."""
     corrected, notes = [], []
     for scenario in draft.intent:
-        judgement = judged.get(scenario.id)
+        judgement = evaluated.get(scenario.id)
         if judgement and judgement.blame in ("scenario", "both"):
             verdicts = f"from {scenario.expect} to {judgement.expect}"
             notes.append(f"scenario {scenario.id} was corrected {verdicts}: {judgement.why}")

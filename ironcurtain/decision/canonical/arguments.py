@@ -19,7 +19,7 @@ from ironcurtain.decision.canonical.host_view import HostView, RepositoryPlaces,
 from ironcurtain.decision.canonical.identifiers import canonical_identifier, check_branch_name
 from ironcurtain.decision.canonical.json_schema import type_name
 from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.resources import Resource, SubjectCollector, SubjectLimit
+from ironcurtain.decision.canonical.resources import Resource, ResourceCollector, ResourceLimit
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry, Role
@@ -57,14 +57,14 @@ class Canonical:
     """The outcome of step 4.
 
     Attributes:
-        arguments: The canonical arguments: what is judged, and what is sent.
-        subjects: The subjects in document order, at least one.
+        arguments: The canonical arguments: what is decided on, and what is sent.
+        resources: The resources in document order, at least one.
         resolver: The resolver with its memo of this call's look-ups, for the structural checks.
-        path_places: Pointers of the leaves that were judged as paths.
+        path_places: Pointers of the leaves that were read as paths.
     """
 
     arguments: dict[str, JsonValue]
-    subjects: tuple[Resource, ...]
+    resources: tuple[Resource, ...]
     resolver: Resolver
     path_places: frozenset[str]
 
@@ -109,7 +109,7 @@ class _Call:
             around.world, around.server, self.resolver, around.registry, around.working_root
         )
         self.found: dict[tuple[str, ...], list[Resource]] = {}
-        self.limit = SubjectLimit()
+        self.limit = ResourceLimit()
         self.paths: dict[tuple[str, ...], list[str]] = {}
         self.repository: str | None = None
 
@@ -193,9 +193,9 @@ class _Call:
         for role in roles:
             recursive = leaf.argument.recursive or role.name == "delete-path"
             inside = self.around.directories_inside(path) if recursive else ()
-            subject = Resource("", role, path, leaf.pointer, resource=path, recursive=recursive)
+            resource = Resource("", role, path, leaf.pointer, resource=path, recursive=recursive)
             named = [Resource("", role, each, leaf.pointer, resource=each) for each in inside]
-            self._record(leaf, [subject, *named])
+            self._record(leaf, [resource, *named])
         if leaf.argument.repository:
             self._repository(leaf, roles, path)
         return path
@@ -228,13 +228,13 @@ class _Call:
         """What a repository borrows is read; a submodule is worked in; other work trees can be changed."""
         reads = [self.around.registry[READ_PATH]]
         changes = [role for role in roles if role.writes]
-        for others, judged in (
+        for others, evaluated in (
             (places.stores, reads),
             (places.submodules, [*roles, *reads]),
             (places.worktrees, changes),
         ):
             for place in (self.resolver.resolve(other, None) for other in others):
-                found = [Resource("", role, place, leaf.pointer, resource=place) for role in judged]
+                found = [Resource("", role, place, leaf.pointer, resource=place) for role in evaluated]
                 self._record(leaf, found)
 
     def _base(self, argument: Argument) -> str | None:
@@ -253,10 +253,10 @@ class _Call:
             sent = url.text
         if len(fetched) == len(roles):
             return sent
-        subjects, remote = self.remotes.given(sent, leaf.pointer, self.repository, assume_scheme=scheme)
+        resources, remote = self.remotes.given(sent, leaf.pointer, self.repository, assume_scheme=scheme)
         if fetched and remote != sent:
             raise UnrepresentableError("has one spelling as a web address and another one as a git remote")
-        self._record(leaf, subjects)
+        self._record(leaf, resources)
         return remote
 
     def _identifier(self, leaf: _Leaf, roles: list[Role], value: JsonValue) -> JsonValue:
@@ -306,25 +306,25 @@ class _Call:
 
     # -- putting the outcome together -----------------------------------------------------------
 
-    def _record(self, leaf: _Leaf, subjects: list[Resource]) -> None:
-        self._record_at(leaf.steps, subjects)
+    def _record(self, leaf: _Leaf, resources: list[Resource]) -> None:
+        self._record_at(leaf.steps, resources)
 
-    def _record_at(self, steps: tuple[str, ...], subjects: list[Resource]) -> None:
-        for subject in subjects:
-            self.limit.add(subject)
-        self.found.setdefault(steps, []).extend(subjects)
+    def _record_at(self, steps: tuple[str, ...], resources: list[Resource]) -> None:
+        for resource in resources:
+            self.limit.add(resource)
+        self.found.setdefault(steps, []).extend(resources)
 
     def _replace(self, leaf: _Leaf, value: JsonValue) -> None:
         if value != leaf.value or type(value) is not type(leaf.value):
             pointers.assign(self.arguments, leaf.steps, value)
 
     def _collect(self) -> tuple[Resource, ...]:
-        collector = SubjectCollector()
+        collector = ResourceCollector()
         order = {steps: place for place, (steps, _) in enumerate(pointers.ends(self.arguments))}
         # An absent remote stands in no argument; it comes last.
         for steps in sorted(self.found, key=lambda steps: order.get(steps, len(order))):
-            for subject in self.found[steps]:
-                collector.add(subject)
+            for resource in self.found[steps]:
+                collector.add(resource)
         return collector.finish(self.around.registry)
 
     def _path_places(self, leaves: list[_Leaf]) -> frozenset[str]:

@@ -45,48 +45,48 @@ class Resource(NamedTuple):
     unresolved: str | None = None
 
 
-class SubjectCollector:
+class ResourceCollector:
     """Collects subjects in document order; equal (role, value) pairs are one subject."""
 
     def __init__(self) -> None:
         self._found: dict[_Key, Resource] = {}
         self._places: dict[_Key, dict[str, None]] = {}
 
-    def add(self, subject: Resource) -> None:
+    def add(self, resource: Resource) -> None:
         """Add a subject (its id is given later) or another place of one that is known."""
-        key = key_of(subject)
-        known = self._found.setdefault(key, subject)
-        if known is not subject:
+        key = key_of(resource)
+        known = self._found.setdefault(key, resource)
+        if known is not resource:
             self._found[key] = known._replace(
-                recursive=known.recursive or subject.recursive,
-                git_directory=known.git_directory and subject.git_directory,
+                recursive=known.recursive or resource.recursive,
+                git_directory=known.git_directory and resource.git_directory,
             )
-        self._places.setdefault(key, {}).update(dict.fromkeys((subject.at, *subject.also_at)))
+        self._places.setdefault(key, {}).update(dict.fromkeys((resource.at, *resource.also_at)))
 
     def finish(self, registry: Registry) -> tuple[Resource, ...]:
         """Return the subjects with their ids; a call without resources has the one subject `call`."""
         if not self._found:
             return (Resource(CALL, registry[NONE], CALL, at=""),)
         return tuple(
-            subject._replace(id=f"{number:0{_ID_WIDTH}d}", also_at=tuple(self._places[key])[1:])
-            for number, (key, subject) in enumerate(self._found.items())
+            resource._replace(id=f"{number:0{_ID_WIDTH}d}", also_at=tuple(self._places[key])[1:])
+            for number, (key, resource) in enumerate(self._found.items())
         )
 
 
-class SubjectLimit:
+class ResourceLimit:
     """Counts a call's subjects while they are found, so that endless ones are refused before they exist."""
 
     def __init__(self) -> None:
         self._keys: set[_Key] = set()
         self._count = 0
 
-    def add(self, subject: Resource) -> None:
+    def add(self, resource: Resource) -> None:
         """Count a subject.
 
         Raises:
             UnrepresentableError: If the call has more subjects, or more places of them, than can be judged.
         """
-        self._keys.add(key_of(subject))
+        self._keys.add(key_of(resource))
         self._count += 1
         if len(self._keys) > MAX_SUBJECTS:
             text = f"names more than {MAX_SUBJECTS:,} resources"
@@ -95,6 +95,6 @@ class SubjectLimit:
             raise UnrepresentableError(f"names resources at more than {MAX_PLACES:,} places")
 
 
-def key_of(subject: Resource) -> _Key:
+def key_of(resource: Resource) -> _Key:
     """Return what two mentions of one subject share."""
-    return subject.role.name, subject.value, subject.unresolved is not None
+    return resource.role.name, resource.value, resource.unresolved is not None

@@ -72,8 +72,8 @@ def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
     if request.meta:
         yield from _object("sent along, judged by no rule (_meta)", request.meta, width)
     yield "  what it touches:"
-    for subject in request.subjects:
-        yield from _subject(subject, width)
+    for resource in request.subjects:
+        yield from _resource_lines(resource, width)
     yield from _session(request, width)
     yield from _field("digest", request.binding, width)
 
@@ -130,12 +130,12 @@ def _value(place: str, value: JsonValue, width: int) -> Iterator[str]:
         yield from behind_margin(in_quotes(line), width)
 
 
-def _subject(subject: SubjectDecision, width: int) -> Iterator[str]:
-    asks = "needs your word" if subject.verdict is Verdict.ESCALATE else "allowed"
-    places = ", ".join(visible(place) for place in (subject.at, *subject.also_at) if place)
+def _resource_lines(resource: SubjectDecision, width: int) -> Iterator[str]:
+    asks = "needs your word" if resource.verdict is Verdict.ESCALATE else "allowed"
+    places = ", ".join(visible(place) for place in (resource.at, *resource.also_at) if place)
     at = f" at {places}" if places else ""
     yield from behind_margin(
-        f"{asks}: {subject.role} {in_quotes(subject.value)}{at} ({visible(subject.rule)})", width
+        f"{asks}: {resource.role} {in_quotes(resource.value)}{at} ({visible(resource.rule)})", width
     )
 
 
@@ -219,9 +219,9 @@ def resources_of(request: ApprovalRequest, *, most: int, length: int | None = No
     return ", ".join(parts)
 
 
-def _verbs_by_value(subjects: Iterable[SubjectDecision]) -> dict[str, list[str]]:
+def _verbs_by_value(resources: Iterable[SubjectDecision]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for each in subjects:
+    for each in resources:
         verb = _VERBS.get(each.role, f"{_IS_ABOUT} the {visible(each.role)}")
         verbs = found.setdefault(each.value, [])
         if verb not in verbs:

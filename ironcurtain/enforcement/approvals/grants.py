@@ -109,11 +109,11 @@ class Grant:
             tool: The tool's annotation.
         """
         escalating = _escalating(decision, prepared)
-        refused = _why_not(decision, [subject for subject, _ in escalating])
+        refused = _why_not(decision, [resource for resource, _ in escalating])
         if refused or not any(found.rule == decision.rule for _, found in escalating):
             return Unwidened(refused or "the rule that asks speaks of the call as a whole")
         widenings = frozenset(
-            each for subject, found in escalating for each in _widenings(subject, found, prepared)
+            each for resource, found in escalating for each in _widenings(resource, found, prepared)
         )
         opened = {each.at for each in widenings if each.limit != "exactly"}
         return cls(
@@ -174,46 +174,46 @@ def offer_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation) -> Se
 
 
 def _escalating(decision: Decision, prepared: Prepared) -> list[tuple[Resource, SubjectDecision]]:
-    both = zip(prepared.call.subjects, decision.subjects, strict=True) if decision.subjects else ()
-    return [(subject, found) for subject, found in both if found.verdict is Verdict.ESCALATE]
+    both = zip(prepared.call.resources, decision.subjects, strict=True) if decision.subjects else ()
+    return [(resource, found) for resource, found in both if found.verdict is Verdict.ESCALATE]
 
 
 def _why_not(decision: Decision, escalating: Collection[Resource]) -> str:
     if decision.verdict is not Verdict.ESCALATE:
         return "the call does not wait for a person"
-    for subject in escalating:
-        if subject.role.name == NONE:
+    for resource in escalating:
+        if resource.role.name == NONE:
             return "the call names no resource that an approval could be limited to"
-        if subject.role.name in _HISTORY:
+        if resource.role.name in _HISTORY:
             return "rewriting or deleting history is approved one by one"
-        if subject.unresolved is not None:
+        if resource.unresolved is not None:
             return "it cannot be told what git would contact"
     return ""
 
 
-def _widenings(subject: Resource, found: SubjectDecision, prepared: Prepared) -> Iterator[GrantScope]:
-    limit, values = _limit(subject, prepared)
-    for place in (subject.at, *subject.also_at):
-        yield GrantScope(place, subject.role.name, found.rule, limit, values)
+def _widenings(resource: Resource, found: SubjectDecision, prepared: Prepared) -> Iterator[GrantScope]:
+    limit, values = _limit(resource, prepared)
+    for place in (resource.at, *resource.also_at):
+        yield GrantScope(place, resource.role.name, found.rule, limit, values)
 
 
-def _limit(subject: Resource, prepared: Prepared) -> tuple[_Limit, tuple[str, ...]]:
-    if subject.role.category == "path" and _is_file(subject, prepared.call.resolver):
-        directory = subject.value.rpartition("/")[0] or "/"
+def _limit(resource: Resource, prepared: Prepared) -> tuple[_Limit, tuple[str, ...]]:
+    if resource.role.category == "path" and _is_file(resource, prepared.call.resolver):
+        directory = resource.value.rpartition("/")[0] or "/"
         if directory not in ("/", _home(prepared.call.resolver)):
             return "directory", (directory,)
-    if subject.role.category == "url":
-        patterns = _patterns(subject, prepared.input)
+    if resource.role.category == "url":
+        patterns = _patterns(resource, prepared.input)
         # Like home and /, a pattern that only says "anywhere" is no place to widen to.
         if any(not _ANY_HOST.fullmatch(pattern) for pattern in patterns):
             return "patterns", patterns
-    return "exactly", (subject.value,)
+    return "exactly", (resource.value,)
 
 
-def _is_file(subject: Resource, resolver: Resolver) -> bool:
+def _is_file(resource: Resource, resolver: Resolver) -> bool:
     """Tell whether a path is a file with one name, or nothing yet; what stands for a whole tree is none."""
     try:
-        entry = resolver.entry(subject.value)
+        entry = resolver.entry(resource.value)
     except UnreadableError:
         return False
     if entry is None:
@@ -229,9 +229,9 @@ def _home(resolver: Resolver) -> str | None:
         return None
 
 
-def _patterns(subject: Resource, question: PolicyInput) -> tuple[str, ...]:
-    within = question["within"].get(subject.role.name, {})
-    return tuple(sorted(pattern for pattern, ids in within.items() if subject.id in ids))
+def _patterns(resource: Resource, question: PolicyInput) -> tuple[str, ...]:
+    within = question["within"].get(resource.role.name, {})
+    return tuple(sorted(pattern for pattern, ids in within.items() if resource.id in ids))
 
 
 def _free_text(tool: ToolAnnotation) -> list[tuple[str, ...]]:

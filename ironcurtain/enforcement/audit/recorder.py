@@ -178,7 +178,7 @@ class Recorder:
             rule=decision.rule,
             clause=decision.clause,
             reason=decision.reason,
-            subjects=_subjects(ready, decision),
+            subjects=_resource_records(ready, decision),
             approval=approval.model_copy(update={"reason": self._keeper.text(reason)}) if approval else None,
             forwarded=forwarded,
             revision=decision.revision,
@@ -247,9 +247,9 @@ class Recorder:
             None,
         )
         values = [each.value if each.value is not None else WITHHELD for each in kept.subjects]
-        subjects = tuple(
-            subject.model_copy(update={"value": value})
-            for subject, value in zip(request.subjects, values, strict=True)
+        resources = tuple(
+            resource.model_copy(update={"value": value})
+            for resource, value in zip(request.subjects, values, strict=True)
         )
         return request.model_copy(
             update={
@@ -259,7 +259,7 @@ class Recorder:
                 "server": kept.server,
                 "tool": kept.tool,
                 "reason": kept.reason,
-                "subjects": subjects,
+                "subjects": resources,
             }
         )
 
@@ -314,43 +314,43 @@ def basis_of(content: PolicyContent, loaded: LoadedPolicy, server: str, tool: st
     )
 
 
-def _subjects(prepared: Prepared | None, decision: Decision) -> tuple[SubjectRecord, ...]:
+def _resource_records(prepared: Prepared | None, decision: Decision) -> tuple[SubjectRecord, ...]:
     if prepared is None:
-        return tuple(_early(subject) for subject in decision.subjects)
-    decided = decision.subjects or (None,) * len(prepared.call.subjects)
+        return tuple(_early(resource) for resource in decision.subjects)
+    decided = decision.subjects or (None,) * len(prepared.call.resources)
     return tuple(
-        _subject(subject, prepared.minimum, said, decision)
-        for subject, said in zip(prepared.call.subjects, decided, strict=True)
+        _resource_record(resource, prepared.minimum, said, decision)
+        for resource, said in zip(prepared.call.resources, decided, strict=True)
     )
 
 
-def _subject(
-    subject: Resource, floor: MinimumVerdict, said: SubjectDecision | None, decision: Decision
+def _resource_record(
+    resource: Resource, minimum: MinimumVerdict, said: SubjectDecision | None, decision: Decision
 ) -> SubjectRecord:
-    escalated = floor.escalated.get(subject.id)
+    escalated = minimum.escalated.get(resource.id)
     return SubjectRecord(
-        at=subject.at,
-        also_at=subject.also_at,
-        role=subject.role.name,
-        value=subject.value,
+        at=resource.at,
+        also_at=resource.also_at,
+        role=resource.role.name,
+        value=resource.value,
         verdict=said.verdict if said else Verdict.DENY,
         rule=said.rule if said else decision.rule,
-        discharged=subject.id in floor.discharged,
+        discharged=resource.id in minimum.discharged,
         floor=escalated[0] if escalated else None,
-        recursive=subject.recursive,
-        unresolved=subject.unresolved is not None,
+        recursive=resource.recursive,
+        unresolved=resource.unresolved is not None,
     )
 
 
-def _early(subject: SubjectDecision) -> SubjectRecord:
+def _early(resource: SubjectDecision) -> SubjectRecord:
     return SubjectRecord(
-        at=subject.at,
-        also_at=subject.also_at,
-        role=subject.role,
-        value=subject.value,
-        verdict=subject.verdict,
-        rule=subject.rule,
-        discharged=subject.discharged,
+        at=resource.at,
+        also_at=resource.also_at,
+        role=resource.role,
+        value=resource.value,
+        verdict=resource.verdict,
+        rule=resource.rule,
+        discharged=resource.discharged,
     )
 
 

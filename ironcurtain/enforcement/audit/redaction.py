@@ -152,15 +152,15 @@ class Redaction:
             arguments = self._object(record.arguments, ("arguments",), hidden, found)
         meta = self._object(record.meta, ("meta",), (), found)
         caller = self._object(record.caller, ("caller",), (), found)
-        subjects = tuple(self._subject(each, hidden) for each in record.subjects)
+        resources = tuple(self._subject(each, hidden) for each in record.subjects)
         return record.model_copy(
             update={
                 "arguments": arguments,
                 "meta": meta,
                 "caller": caller,
                 "redacted": tuple(found),
-                "subjects": subjects,
-                "reason": self._reason(record, subjects),
+                "subjects": resources,
+                "reason": self._reason(record, resources),
                 "tool": self.text(record.tool),
                 "server": self.text(record.server),
             }
@@ -175,24 +175,24 @@ class Redaction:
             if composite.role in self.roles:
                 yield from (pointers.tokens(pointers.of_name(name)) for name in composite.join)
 
-    def _reason(self, record: DecisionRecord, subjects: tuple[SubjectRecord, ...]) -> str:
+    def _reason(self, record: DecisionRecord, resources: tuple[SubjectRecord, ...]) -> str:
         reason = self.text(record.reason)
-        for before, after in zip(record.subjects, subjects, strict=True):
+        for before, after in zip(record.subjects, resources, strict=True):
             if before.value and after.redacted:
                 reason = reason.replace(before.value, after.value or "")
         return reason
 
-    def _subject(self, subject: SubjectRecord, hidden: tuple[tuple[str, ...], ...]) -> SubjectRecord:
-        if subject.value is None:
-            return subject
-        places = [pointers.tokens(place) for place in (subject.at, *subject.also_at)]
+    def _subject(self, resource: SubjectRecord, hidden: tuple[tuple[str, ...], ...]) -> SubjectRecord:
+        if resource.value is None:
+            return resource
+        places = [pointers.tokens(place) for place in (resource.at, *resource.also_at)]
         is_hidden = (
-            subject.role in self.roles
+            resource.role in self.roles
             or any(pointers.covers(one, place) for one in hidden for place in places)
-            or any(_is_named_a_secret(place, subject.value) for place in places)
+            or any(_is_named_a_secret(place, resource.value) for place in places)
         )
-        value = self.mark(subject.value) if is_hidden else self.text(subject.value)
-        return subject.model_copy(update={"value": value, "redacted": value != subject.value})
+        value = self.mark(resource.value) if is_hidden else self.text(resource.value)
+        return resource.model_copy(update={"value": value, "redacted": value != resource.value})
 
     def _object(
         self, value: JsonValue, steps: tuple[str, ...], hidden: tuple[tuple[str, ...], ...], found: list[str]
@@ -271,7 +271,7 @@ def _card_places(text: str) -> list[tuple[int, int]] | None:
 def _texts_of(record: DecisionRecord) -> Iterator[str]:
     """Yield every text of a record that is looked at for secrets."""
     yield from (record.server, record.tool, record.reason)
-    yield from (subject.value for subject in record.subjects if subject.value is not None)
+    yield from (resource.value for resource in record.subjects if resource.value is not None)
     yield from _texts(record.arguments)
     yield from _texts(record.meta)
     yield from _texts(record.caller)

@@ -113,7 +113,7 @@ def statistics(session: str, lines: Iterable[Line]) -> AuditStats:
         missing=sum(decision.id not in answered for decision in forwarded),
         events=_counts(record.event for record in records if isinstance(record, EventRecord)),
         redacted=sum(
-            bool(decision.redacted) or any(subject.redacted for subject in decision.subjects)
+            bool(decision.redacted) or any(resource.redacted for resource in decision.subjects)
             for decision in decisions
         ),
         revisions=tuple(dict.fromkeys(decision.revision for decision in decisions)),

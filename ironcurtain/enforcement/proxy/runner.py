@@ -247,15 +247,19 @@ async def _serve(
 
 
 def _sandbox_inputs(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
-    site, home = policy.loaded.deployment, Path(policy.loaded.deployment.home)
+    deployment, home = policy.loaded.deployment, Path(policy.loaded.deployment.home)
     # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
     reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
-    sandbox = real_paths([site.sandbox], home=home, directory=Path.cwd()) if site.sandbox is not None else []
+    sandbox = (
+        real_paths([deployment.sandbox], home=home, directory=Path.cwd())
+        if deployment.sandbox is not None
+        else []
+    )
     return SandboxInputs(
         home=home,
         sandbox=next(iter(sandbox), None),
         own=tuple(own_places()),
-        protected=tuple(map(Path, site.protected)),
+        protected=tuple(map(Path, deployment.protected)),
         directory=config.directory,
         settings=config.sandbox.filesystem,
         configuration=(*config.files, *options.files.values(), *origin(options.bundle, ())),
@@ -272,8 +276,10 @@ def _approvals(
     stack: AsyncExitStack,
 ) -> ApprovalDirectory:
     """Open the approvals directory, and tell of what waits there if there is a command for that."""
-    site = live.current.loaded.deployment
-    reachable = [Path(path) for path in (site.sandbox, *site.working_roots.values()) if path is not None]
+    deployment = live.current.loaded.deployment
+    reachable = [
+        Path(path) for path in (deployment.sandbox, *deployment.working_roots.values()) if path is not None
+    ]
     directory_path, key = default_paths()
 
     def is_usable(request: ApprovalRequest) -> bool:
@@ -319,8 +325,8 @@ async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: As
     opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
     if options.session is not None:
         return await stack.enter_async_context(opened(session_log(audit_directory(), options.session)))
-    site = policy.loaded.deployment
-    meant = [options.bundle.absolute(), options.servers.absolute(), site.home, site.sandbox]
+    deployment = policy.loaded.deployment
+    meant = [options.bundle.absolute(), options.servers.absolute(), deployment.home, deployment.sandbox]
     name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
     numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]
     places = [session_log(audit_directory(), each) for each in (name, *numbered)]

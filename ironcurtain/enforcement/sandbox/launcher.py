@@ -117,23 +117,23 @@ class SandboxLauncher:
             self._watched[name].take()
         return self._states.get(name, UNSTARTED)
 
-    def beyond(self, name: str, subjects: Iterable[Resource], *, asked: bool = False) -> str:
+    def beyond(self, name: str, resources: Iterable[Resource], *, asked: bool = False) -> str:
         """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing.
 
         Args:
             name: The server; of one that is not contained, or does not run, nothing is known.
-            subjects: The resources of a call that the policy permits or asks about.
+            resources: The resources of a call that the policy permits or asks about.
             asked: Whether a person is asked about it, so that a process of its own may be started for it.
         """
         if (limits := self._limits.get(name)) is None:
             return ""
-        for subject in subjects:
-            what = beyond(limits.usual, subject)
+        for resource in resources:
+            what = beyond(limits.usual, resource)
             if what and asked:
-                what = beyond(limits.asked, subject)
+                what = beyond(limits.asked, resource)
             if what:
-                mends = offer(name, what, subject.value)
-                named = visible(subject.value)
+                mends = offer(name, what, resource.value)
+                named = visible(resource.value)
                 return f"the policy permits it to {what} {named}, and its sandbox does not: {mends}"
         return ""
 
@@ -141,26 +141,26 @@ class SandboxLauncher:
         """Tell whether a server runs in a sandbox."""
         return name in self._limits
 
-    def is_apart(self, name: str, subjects: Iterable[Resource]) -> bool:
+    def is_apart(self, name: str, resources: Iterable[Resource]) -> bool:
         """Tell whether an approved call needs a process of its own: the one that runs does not reach it."""
         limits = self._limits.get(name)
-        return limits is not None and limits.is_apart(subjects)
+        return limits is not None and limits.is_apart(resources)
 
-    def for_one_call(self, name: str, subjects: Iterable[Resource]) -> SandboxLauncher:
+    def for_one_call(self, name: str, resources: Iterable[Resource]) -> SandboxLauncher:
         """Return what starts a process of a running server for one approved call, wide enough for that alone.
 
         It looks at directories: use it in a thread.
 
         Args:
             name: The server.
-            subjects: The resources of the call.
+            resources: The resources of the call.
 
         Raises:
             ServerFailedError: If the server does not run any more.
         """
         if (limits := self._limits.get(name)) is None:
             raise ServerFailedError("the server is not running")
-        made = SandboxLauncher(self._config, widened(name, self._inputs, subjects, limits), self._found)
+        made = SandboxLauncher(self._config, widened(name, self._inputs, resources, limits), self._found)
         # New repositories are told of once, and every process that could have been asked to make one counts.
         made._told, made._makers, made._programs = self._told, self._makers, self._programs
         return made

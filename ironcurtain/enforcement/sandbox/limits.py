@@ -99,31 +99,31 @@ def names_host(domain: str, host: str, port: int | None) -> bool:
     return host.endswith(name[1:]) if name.startswith("*.") else host == name
 
 
-def beyond(mounts: Mounts, subject: Resource) -> str:
+def beyond(mounts: Mounts, resource: Resource) -> str:
     """Return what a sandbox keeps a call from doing with one of its resources; nothing if it lets it."""
-    if subject.unresolved is not None:
+    if resource.unresolved is not None:
         return ""
-    if isinstance(subject.resource, Url):
-        url = subject.resource
+    if isinstance(resource.resource, Url):
+        url = resource.resource
         contacted = url.scheme in _SCHEMES and not mounts.can_contact(
             url.host.name, url.port or DEFAULT_PORTS[url.scheme]
         )
         return "contact" if contacted else ""
-    if subject.role.category != "path":
+    if resource.role.category != "path":
         return ""
-    if subject.role.writes:
-        return "" if mounts.can_write(subject.value) else "write"
-    return "" if mounts.can_read(subject.value) else "read"
+    if resource.role.writes:
+        return "" if mounts.can_write(resource.value) else "write"
+    return "" if mounts.can_read(resource.value) else "read"
 
 
-def is_within(mounts: Mounts, subject: Resource) -> bool:
+def is_within(mounts: Mounts, resource: Resource) -> bool:
     """Tell whether a path or host of a call is one that a sandbox is known to let it reach."""
-    if subject.unresolved is not None:
+    if resource.unresolved is not None:
         return False
-    if isinstance(subject.resource, Url):
-        url = subject.resource
+    if isinstance(resource.resource, Url):
+        url = resource.resource
         return mounts.can_contact(url.host.name, url.port or DEFAULT_PORTS.get(url.scheme))
-    return subject.role.category == "path" and not beyond(mounts, subject)
+    return resource.role.category == "path" and not beyond(mounts, resource)
 
 
 # -- the reach of a process for one call -------------------------------------------------------
@@ -144,20 +144,20 @@ class Limits:
     usual: Mounts
     asked: Mounts
 
-    def is_apart(self, subjects: Iterable[Resource]) -> bool:
+    def is_apart(self, resources: Iterable[Resource]) -> bool:
         """Tell whether the server that runs does not reach all that a call names, and a wider one would."""
-        return any(is_within(self.asked, each) and not self._is_usual(each) for each in subjects)
+        return any(is_within(self.asked, each) and not self._is_usual(each) for each in resources)
 
-    def _is_usual(self, subject: Resource) -> bool:
-        if not is_within(self.usual, subject):
+    def _is_usual(self, resource: Resource) -> bool:
+        if not is_within(self.usual, resource):
             return False
-        if not subject.recursive:
+        if not resource.recursive:
             return True
         # Of a tree that is approved, nothing may be missing that only needed approval.
-        return self.usual.hidden_below(subject.value) <= self.asked.hidden_below(subject.value)
+        return self.usual.hidden_below(resource.value) <= self.asked.hidden_below(resource.value)
 
 
-def widened(name: str, inputs: SandboxInputs, subjects: Iterable[Resource], limits: Limits) -> SandboxInputs:
+def widened(name: str, inputs: SandboxInputs, resources: Iterable[Resource], limits: Limits) -> SandboxInputs:
     """Return the inputs of a server that is started for one call.
 
     It looks at directories: use it in a thread.
@@ -165,10 +165,10 @@ def widened(name: str, inputs: SandboxInputs, subjects: Iterable[Resource], limi
     Args:
         name: The server.
         inputs: Those of the server that runs.
-        subjects: The resources of the call, all of them permitted or approved.
+        resources: The resources of the call, all of them permitted or approved.
         limits: What is opened of them is within `asked`.
     """
-    named = [each for each in subjects if is_within(limits.asked, each)]
+    named = [each for each in resources if is_within(limits.asked, each)]
     # One that leads elsewhere by now is not opened; the call is not sent.
     paths = [
         each for each in named if each.role.category == "path" and os.path.realpath(each.value) == each.value
@@ -207,16 +207,16 @@ def _wider(usual: Places, asked: Places, more: list[str], opened: list[str], inp
     return replace(usual, named=(*usual.named, *more), never=tuple(never))
 
 
-def _place(subject: Resource, asked: Mounts) -> str:
+def _place(resource: Resource, asked: Mounts) -> str:
     """Return what is opened so that a path can be changed: a directory itself, or the one that holds it.
 
     Whatever is removed or replaced is removed from that one. Where it must not be opened, the path is.
     """
-    path = Path(subject.value)
-    if path.is_dir() and subject.role.name != "delete-path":
-        return subject.value
+    path = Path(resource.value)
+    if path.is_dir() and resource.role.name != "delete-path":
+        return resource.value
     holding = next(each for each in path.parents if each.is_dir())
-    return str(holding) if asked.can_write(str(holding)) else subject.value
+    return str(holding) if asked.can_write(str(holding)) else resource.value
 
 
 def _beside(directories: Iterable[Path], named: list[Path]) -> Iterator[Path]:

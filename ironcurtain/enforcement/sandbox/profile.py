@@ -136,14 +136,14 @@ def build_profile(
     writable = [*session, *wanted.allow_write, *opened.writable]
     if sys.platform == "darwin":
         _check_running(name, running, writable)
-    people = [path for path in personal_places(home) if not (opened.anywhere or is_in(path, opened.reads))]
+    broker = [path for path in personal_places(home) if not (opened.anywhere or is_in(path, opened.reads))]
     taken = [*opened.hidden, *inputs.hidden]
     shown = [*own, *([runtime] if runtime else []), *opened.reads, *opened.writable]
-    shown = [path for path in shown if is_in(path, [*people, *taken])]
+    shown = [path for path in shown if is_in(path, [*broker, *taken])]
     readable = [*wanted.allow_read, *session, *(path for path in shown if not is_in(path, kept.unread))]
     taken = [path for path in taken if path not in readable and path not in writable]
-    hidden = [*ours, *secrets, *wanted.deny_read, *people, *taken]
-    sealed = [path for path in people if path not in writable]
+    hidden = [*ours, *secrets, *wanted.deny_read, *broker, *taken]
+    sealed = [path for path in broker if path not in writable]
     code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=inputs.home)
     closed = [] if reach.repositories else closed_to_strangers(writable)
     closed = [path for path in closed if not any(each.is_relative_to(path) for each in wanted.allow_write)]

@@ -19,7 +19,7 @@ from ironcurtain.integrations.editor.mistake import Mistake, Related, Severity
 from ironcurtain.integrations.editor.places import Span, first_line, line_at, span_of
 from ironcurtain.integrations.editor.project import EditedProject
 from ironcurtain.integrations.gate.checks.all_checks import run_published
-from ironcurtain.integrations.gate.reading import GateInputs, read_subject
+from ironcurtain.integrations.gate.reading import GateInputs, read_policy_under_review
 from ironcurtain.integrations.gate.report import gate_report
 
 _SOURCES = "sources"
@@ -37,7 +37,7 @@ def verify(project: EditedProject) -> GateReport | None:
         return None
     engine = find(None)
     read = open_bundle(bundle, Trust())
-    subject = read_subject(
+    subject = read_policy_under_review(
         read, GateInputs(bundle=bundle, config=project.file), engine, datetime.now(UTC).date()
     )
     return gate_report("verify", read, engine, run_published(subject))

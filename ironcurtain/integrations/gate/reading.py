@@ -65,7 +65,7 @@ class GateInputs:
     attack: bool | None = None
 
 
-def read_subject(bundle: Bundle, given: GateInputs, opa: Opa, today: date) -> PolicyUnderReview:
+def read_policy_under_review(bundle: Bundle, given: GateInputs, opa: Opa, today: date) -> PolicyUnderReview:
     """Read everything that speaks about a bundle.
 
     The project is the one above the bundle, whether it was published there or copied: evidence that a
@@ -106,7 +106,7 @@ def read_subject(bundle: Bundle, given: GateInputs, opa: Opa, today: date) -> Po
 
 
 def unpublished(recorded: Baseline, project: Standards, output: Path, today: date) -> PolicyUnderReview:
-    """Return what a compile is about to publish, as `read_subject` would read it from there.
+    """Return what a compile is about to publish, as `read_policy_under_review` would read it from there.
 
     Args:
         recorded: The compiled policy and what is known of it.

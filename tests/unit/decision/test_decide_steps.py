@@ -160,7 +160,7 @@ def test_bounds_are_decisions(arguments: Any) -> None:
 
 def test_ten_thousand_paths_are_judged() -> None:
     found = prepared(one_tool(READER), "t", {"path": [f"/{n}" for n in range(10_000)]})
-    assert len(found.call.subjects) == 10_000
+    assert len(found.call.resources) == 10_000
 
 
 @pytest.mark.parametrize(

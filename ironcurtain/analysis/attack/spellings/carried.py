@@ -74,10 +74,10 @@ def denied_values(decided: Iterable[Decision], registry: Registry) -> Mapping[st
     denied: dict[tuple[str, str], None] = {}
     other: set[tuple[str, str]] = set()
     for decision in decided:
-        for subject in decision.subjects:
-            if registry[subject.role].resource:
-                key = (registry[subject.role].category, subject.value)
-                if subject.verdict is Verdict.DENY:
+        for resource in decision.subjects:
+            if registry[resource.role].resource:
+                key = (registry[resource.role].category, resource.value)
+                if resource.verdict is Verdict.DENY:
                     denied[key] = None
                 else:
                     other.add(key)

@@ -66,8 +66,8 @@ class PlainValues:
         if source.pointer not in self._known:
             placed = [self._reader.placing.place(source, (value,)) for value in self._witnesses(source)]
             fitting = [each for each in placed if self._reader.placing.fits(each)]
-            judged = (each for each in (*fitting, *placed) if self._reader.is_judged(source, each))
-            self._known[source.pointer] = next(judged, placed[0] if placed else {})
+            evaluated = (each for each in (*fitting, *placed) if self._reader.is_judged(source, each))
+            self._known[source.pointer] = next(evaluated, placed[0] if placed else {})
         return self._known[source.pointer]
 
     def _filler(self, name: str) -> dict[str, JsonValue]:

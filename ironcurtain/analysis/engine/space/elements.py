@@ -76,21 +76,21 @@ def keys_of(element: Element) -> Keys:
 
 
 def resource_key(
-    subject: Resource,
+    resource: Resource,
     minimum: structural_checks.MinimumVerdict,
     side: PolicyUnderTest,
     policies: PoliciesUnderTest,
     patterns: frozenset[str],
 ) -> ResourceKey:
     """Return all that the rules about a tool, which name `patterns`, and the checks know of a resource."""
-    covered = subject.role.resource and subject.unresolved is None
-    covering = side.policy.patterns.covering(subject.role, subject.resource) if covered else ()
-    marks = policies.marks.covering(subject.role, subject.resource) if covered else ()
-    escalated = minimum.escalated.get(subject.id)
+    covered = resource.role.resource and resource.unresolved is None
+    covering = side.policy.patterns.covering(resource.role, resource.resource) if covered else ()
+    marks = policies.marks.covering(resource.role, resource.resource) if covered else ()
+    escalated = minimum.escalated.get(resource.id)
     return ResourceKey(
-        subject.role.name,
+        resource.role.name,
         patterns.intersection(side.tokens.get(pattern, pattern) for pattern in covering),
-        subject.id in minimum.discharged,
+        resource.id in minimum.discharged,
         escalated[0] if escalated else None,
         frozenset(marks),
     )

@@ -369,15 +369,15 @@ class SourceReader:
         self, source: ResourceSource, reached: PreparedResources, side: PolicyUnderTest
     ) -> tuple[SeenResource, ...]:
         return tuple(
-            SeenResource(self._key(subject, reached.minimum, side), subject)
-            for subject in reached.subjects
-            if any(_covers(source.pointer, pointers.tokens(at)) for at in (subject.at, *subject.also_at))
+            SeenResource(self._key(resource, reached.minimum, side), resource)
+            for resource in reached.subjects
+            if any(_covers(source.pointer, pointers.tokens(at)) for at in (resource.at, *resource.also_at))
         )
 
     def _key(
-        self, subject: Resource, minimum: structural_checks.MinimumVerdict, side: PolicyUnderTest
+        self, resource: Resource, minimum: structural_checks.MinimumVerdict, side: PolicyUnderTest
     ) -> ResourceKey:
-        return resource_key(subject, minimum, side, self._policies, self.patterns)
+        return resource_key(resource, minimum, side, self._policies, self.patterns)
 
 
 def _is_plain(element: Element) -> bool:

@@ -112,7 +112,7 @@ def _witness(context: FindingContext, shadow: _Shadow) -> WitnessQuery | None:
         return None
     examined, cell, path = shadow.place
     return context.find_call(
-        examined, cell, lambda subject, call: subject == call, path
+        examined, cell, lambda resource, call: resource == call, path
     ) or context.find_call(examined, cell, lambda *_: True, path)
 
 

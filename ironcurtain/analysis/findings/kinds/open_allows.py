@@ -72,7 +72,7 @@ def _allowed(
 ) -> WitnessQuery | None:
     """Return a call on a path that is allowed as a whole, or else one whose subject is."""
     return context.allowed_call(examined, cell, path) or context.find_call(
-        examined, cell, lambda subject, _: subject[0] == _ALLOWED, path
+        examined, cell, lambda resource, _: resource[0] == _ALLOWED, path
     )
 
 

@@ -108,7 +108,7 @@ def _draft(context: FindingContext, examined: Examined, role: str, forgotten: _F
         (
             call
             for cell in forgotten.cells.values()
-            if (call := context.find_call(examined, cell, lambda subject, _: subject[0] == _DENIED))
+            if (call := context.find_call(examined, cell, lambda resource, _: resource[0] == _DENIED))
             is not None
         ),
         None,

@@ -64,7 +64,7 @@ def _decided_by(context: FindingContext, clause: str) -> WitnessQuery | None:
         for cell, _, answered in answers_of(examined):
             if answered.path.outcome[0] in orders:
                 witness = context.find_call(
-                    examined, cell, lambda subject, call: subject == call, answered.path
+                    examined, cell, lambda resource, call: resource == call, answered.path
                 )
                 if witness is not None:
                     return witness
@@ -90,7 +90,7 @@ def _tested(context: FindingContext, decided: DecidedScenarios) -> set[str]:
     clauses: set[str] = set()
     for scenario in decided.scenarios:
         decision = decided.decisions[scenario.id]
-        names = [decision.rule, *(subject.rule for subject in decision.subjects)]
+        names = [decision.rule, *(resource.rule for resource in decision.subjects)]
         rules = [context.analysis.content.rules.get(name) for name in names]
         clauses |= {rule.clause for rule in rules if rule is not None}
         clauses |= {scenario.clause} if scenario.clause is not None else set()

@@ -54,11 +54,11 @@ class RemoteCanonicalizer:
         return self._subjects(found, at, repository, name="")
 
     def _subjects(self, found: RemoteUrls, at: str, repository: str | None, *, name: str) -> list[Resource]:
-        subjects = [subject for url in found.urls for subject in self._contacted(url, at, repository)]
-        if found.unresolved is not None or not subjects:
+        resources = [resource for url in found.urls for resource in self._contacted(url, at, repository)]
+        if found.unresolved is not None or not resources:
             reason = found.unresolved or "git names no URL for it"
-            subjects.append(self._unresolved(name, at, reason))
-        return subjects
+            resources.append(self._unresolved(name, at, reason))
+        return resources
 
     def _contacted(self, url: str, at: str, repository: str | None) -> list[Resource]:
         local = is_local_remote(url)

@@ -46,7 +46,7 @@ from ironcurtain.enforcement.proxy.calls.turns import (
     OtherProxies,
     Turns,
     UnsettledError,
-    path_subjects,
+    path_resources,
 )
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
@@ -57,8 +57,8 @@ from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
     Reaching,
     SeparateCall,
     paths_of,
+    resources_of,
     sent_apart,
-    subjects_of,
     within_reach,
 )
 from ironcurtain.enforcement.sandbox.launcher import Confinement
@@ -322,7 +322,7 @@ class Enforcer:
             await watched.begin()
             sending = partial(destination.send, evaluated.sent or evaluated.decision.arguments or {})
             if evaluated.alone:
-                result = await sending(SeparateCall(id_, subjects_of(evaluated), watched.ready))
+                result = await sending(SeparateCall(id_, resources_of(evaluated), watched.ready))
             else:
                 result = await self.reaching.carry(evaluated.call.server, paths_of(evaluated), sending)
             await watched.end()
@@ -347,7 +347,7 @@ class Enforcer:
 
     def _relied_on(self, evaluated: EvaluatedCall) -> CallPaths | None:
         """Return the paths that a call was evaluated over; None where it has none, or nothing is enforced."""
-        if self.observe or evaluated.prepared is None or not path_subjects(evaluated.prepared):
+        if self.observe or evaluated.prepared is None or not path_resources(evaluated.prepared):
             return None
         return CallPaths.of(evaluated.prepared)
 
@@ -395,8 +395,8 @@ def _may_go_on(before: EvaluatedCall, evaluated: EvaluatedCall) -> bool:
     """Tell whether a call that was evaluated again may be carried out in the turn that it was given."""
     if not evaluated.forwarded or before.prepared is None or evaluated.prepared is None:
         return not evaluated.escalated  # a refusal needs no turn; a person is not asked in one
-    return [s.value for s in path_subjects(before.prepared)] == [
-        s.value for s in path_subjects(evaluated.prepared)
+    return [s.value for s in path_resources(before.prepared)] == [
+        s.value for s in path_resources(evaluated.prepared)
     ]
 
 

@@ -60,11 +60,11 @@ class CallPaths:
     @classmethod
     def of(cls, prepared: Prepared) -> CallPaths:
         """Return the paths of a prepared call."""
-        found = path_subjects(prepared)
+        found = path_resources(prepared)
         return cls(
-            frozenset(subject.value for subject in found),
-            frozenset(subject.value for subject in found if subject.role.name not in _LOOKS),
-            frozenset(subject.value for subject in found if subject.recursive),
+            frozenset(resource.value for resource in found),
+            frozenset(resource.value for resource in found if resource.role.name not in _LOOKS),
+            frozenset(resource.value for resource in found if resource.recursive),
         )
 
     def meets(self, other: CallPaths) -> bool:
@@ -72,12 +72,12 @@ class CallPaths:
         return _disturbs(self, other) or _disturbs(other, self)
 
 
-def path_subjects(prepared: Prepared) -> list[Resource]:
+def path_resources(prepared: Prepared) -> list[Resource]:
     """Return the subjects of a call that are paths."""
     return [
-        subject
-        for subject in prepared.call.subjects
-        if subject.role.category == "path" and subject.unresolved is None
+        resource
+        for resource in prepared.call.resources
+        if resource.role.category == "path" and resource.unresolved is None
     ]
 
 

@@ -11,7 +11,7 @@ import anyio
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.enforcement.proxy.calls.turns import path_subjects
+from ironcurtain.enforcement.proxy.calls.turns import path_resources
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
@@ -24,7 +24,7 @@ from ironcurtain.system.text import quoted, visible
 class Beyond(Protocol):
     """Returns why a server's sandbox keeps it from what a call names; nothing if it does not."""
 
-    def __call__(self, server: str, subjects: Iterable[Resource], /, *, asked: bool) -> str:
+    def __call__(self, server: str, resources: Iterable[Resource], /, *, asked: bool) -> str:
         """Return it; `asked` where a person is asked, so that a process of its own may be started."""
 
 
@@ -62,7 +62,7 @@ class SeparateCall:
     ready: Callable[[str], Awaitable[None]]
 
 
-def nothing_beyond(server: str, subjects: Iterable[Resource], *, asked: bool) -> str:  # noqa: ARG001 - `Beyond`
+def nothing_beyond(server: str, resources: Iterable[Resource], *, asked: bool) -> str:  # noqa: ARG001 - `Beyond`
     """Know of no sandbox."""
     return ""
 
@@ -106,7 +106,7 @@ def within_reach(evaluated: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
     if evaluated.prepared is None or evaluated.decision.verdict is Verdict.DENY:
         return evaluated
     asked = evaluated.decision.verdict is Verdict.ESCALATE
-    reason = reaching.beyond(evaluated.call.server, evaluated.prepared.call.subjects, asked=asked)
+    reason = reaching.beyond(evaluated.call.server, evaluated.prepared.call.resources, asked=asked)
     if not reason:
         return evaluated
     reaching.say(f"server {evaluated.call.server}: {reason}")
@@ -124,28 +124,28 @@ def sent_apart(evaluated: EvaluatedCall, reaching: Reaching) -> EvaluatedCall:
     """Return an approved call marked as one for a server process of its own, where it needs that."""
     if evaluated.approval is None or not evaluated.forwarded:
         return evaluated
-    return replace(evaluated, alone=reaching.is_apart(evaluated.call.server, subjects_of(evaluated)))
+    return replace(evaluated, alone=reaching.is_apart(evaluated.call.server, resources_of(evaluated)))
 
 
-def subjects_of(evaluated: EvaluatedCall) -> tuple[Resource, ...]:
+def resources_of(evaluated: EvaluatedCall) -> tuple[Resource, ...]:
     """Return what a call names."""
-    return evaluated.prepared.call.subjects if evaluated.prepared else ()
+    return evaluated.prepared.call.resources if evaluated.prepared else ()
 
 
 def paths_of(evaluated: EvaluatedCall) -> list[Resource]:
     """Return the paths that a call was evaluated over."""
-    return path_subjects(evaluated.prepared) if evaluated.prepared else []
+    return path_resources(evaluated.prepared) if evaluated.prepared else []
 
 
 async def explained(
-    launcher: SandboxLauncher, server: str, subjects: Sequence[Resource], send: Send
+    launcher: SandboxLauncher, server: str, resources: Sequence[Resource], send: Send
 ) -> dict[str, JsonValue]:
     """Send a call; say in the result of one that failed what its server's sandbox had to do with it.
 
     Args:
         launcher: Knows the sandbox.
         server: The server.
-        subjects: The paths of the call.
+        resources: The paths of the call.
         send: Sends it.
     """
     before = len(launcher.violations(server))
@@ -153,7 +153,7 @@ async def explained(
     content = result.get("content")
     if result.get("isError") is not True or not isinstance(content, list) or not launcher.contains(server):
         return result
-    words = launcher.across_mounts(server, [subject.value for subject in subjects if subject.role.writes])
+    words = launcher.across_mounts(server, [resource.value for resource in resources if resource.role.writes])
     is_held = any(_HELD.search(str(block)) for block in content)
     if seen := await _refused(launcher, server, before, seconds=_PATIENCE if is_held else 0):
         words = f"its sandbox refused meanwhile: {'; '.join(map(visible, seen[:_MOST_SHOWN]))}"

@@ -78,9 +78,9 @@ class Apart:
         finally:
             room.release()
 
-    async def _confiner_for(self, server: str, subjects: Sequence[Resource]) -> SandboxLauncher:
+    async def _confiner_for(self, server: str, resources: Sequence[Resource]) -> SandboxLauncher:
         try:
-            return await to_thread.run_sync(self._launcher.for_one_call, server, subjects)
+            return await to_thread.run_sync(self._launcher.for_one_call, server, resources)
         except IronCurtainError as error:
             raise UpstreamError(error.what) from None
         except OSError as error:

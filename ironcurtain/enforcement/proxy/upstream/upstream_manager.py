@@ -207,14 +207,14 @@ class UpstreamManager:
             said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
         return said
 
-    async def _carry(self, server: str, subjects: Sequence[Resource], send: Send) -> dict[str, JsonValue]:
+    async def _carry(self, server: str, resources: Sequence[Resource], send: Send) -> dict[str, JsonValue]:
         """Send a call with the directories that it is about among the roots of its server."""
         upstream = self.upstreams.get(server)
         if upstream is None:
             return await send()
-        paths = [subject.value for subject in subjects]
+        paths = [resource.value for resource in resources]
         async with upstream.roots.during(paths, upstream.notify_roots_changed):
-            return await explained(self._launcher, server, subjects, send)
+            return await explained(self._launcher, server, resources, send)
 
     async def deliver(self, request: types.InputRequest, client_request: ClientRequest | None) -> Any:  # noqa: ANN401
         """Ask the client, whatever the policy says of it; return its result or an error."""

@@ -41,7 +41,7 @@ def alone(
         floor = structural_checks.check(fitted.annotation, canonical, policy.boundaries(server))
     except (InvalidArgumentsError, UnrepresentableError, Refusal):
         return None
-    return PreparedResources(canonical.subjects, floor)
+    return PreparedResources(canonical.resources, floor)
 
 
 @pytest.mark.parametrize("space", [spaces, spaces_joined], ids=["plain", "joined"])

@@ -136,7 +136,7 @@ PAIR = tool("t", owner=["none"], repo=["none"]) | {
 
 
 def test_a_composite_is_one_subject_at_several_places() -> None:
-    (found,) = prepared(one_tool(PAIR), "t", {"repo": "IronCurtain", "owner": "Provos"}).call.subjects
+    (found,) = prepared(one_tool(PAIR), "t", {"repo": "IronCurtain", "owner": "Provos"}).call.resources
     assert (found.value, found.at, found.also_at) == ("provos/ironcurtain", "/owner", ("/repo",))
 
 

@@ -10,8 +10,8 @@ from ironcurtain.decision.canonical.resources import (
     MAX_PLACES,
     MAX_SUBJECTS,
     Resource,
-    SubjectCollector,
-    SubjectLimit,
+    ResourceCollector,
+    ResourceLimit,
 )
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.roles import Registry
@@ -24,7 +24,7 @@ def subject(value: str, at: str, role: str = "read-path", **more: Any) -> Resour
 
 
 def collect(*found: Resource) -> tuple[Resource, ...]:
-    collector = SubjectCollector()
+    collector = ResourceCollector()
     for each in found:
         collector.add(each)
     return collector.finish(REGISTRY)
@@ -66,12 +66,12 @@ def test_ids_sort_as_they_are_numbered() -> None:
 
 
 def test_the_limits() -> None:
-    limit = SubjectLimit()
+    limit = ResourceLimit()
     for number in range(MAX_SUBJECTS):
         limit.add(subject(f"/{number}", "/p"))
     with pytest.raises(UnrepresentableError, match="more than 10,000 resources"):
         limit.add(subject("/one-more", "/p"))
-    limit = SubjectLimit()
+    limit = ResourceLimit()
     for _ in range(MAX_PLACES):
         limit.add(subject("/a", "/p"))
     with pytest.raises(UnrepresentableError, match="places"):

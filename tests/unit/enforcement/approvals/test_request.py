@@ -40,7 +40,7 @@ def resubjected(judged: Judged, **changes: object) -> Judged:
 
 
 def doubled(judged: Judged) -> Judged:
-    call = replace(judged.prepared.call, subjects=judged.prepared.call.subjects * 2)
+    call = replace(judged.prepared.call, resources=judged.prepared.call.resources * 2)
     prepared = replace(judged.prepared, call=call)
     return decided(replace(judged, prepared=prepared), subjects=judged.decision.subjects * 2)
 

@@ -72,7 +72,7 @@ def test_a_local_remote_is_a_path_that_is_read_and_written(text: str) -> None:
 
 
 def test_a_name_that_nobody_configured_is_unresolved() -> None:
-    (_, found) = prepared(policy(), "t", {"path": REPO, "remote": "nowhere"}).call.subjects
+    (_, found) = prepared(policy(), "t", {"path": REPO, "remote": "nowhere"}).call.resources
     assert found.unresolved
 
 
