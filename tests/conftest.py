@@ -21,6 +21,15 @@ settings.load_profile("repeatable")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What takes minutes begins first: at the end of a run nothing would be left to do beside it.
+LONG = ("tests/journeys/", "tests/e2e/test_readme.py", "tests/e2e/test_docs.py", "tests/e2e/test_release.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long tests first; all else keeps its order."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
 @pytest.fixture(scope="module")
 def threaded_server() -> Iterator[HTTPServer]:
     """Answer on loopback, in threads: a call that was given up must not hold up the next one."""
