@@ -53,7 +53,7 @@ def listening(place: Place, *options: str) -> Iterator[str]:
             assert process.wait(LONG) == 0
 
 
-def _with_tokens(place: Place) -> Path:
+def with_tokens(place: Place) -> Path:
     """Write the clients' tokens; return the directory of what is ours."""
     own = place.home / OWN
     own.mkdir(mode=0o700)
@@ -104,7 +104,7 @@ def _anothers_session(url: str) -> None:
 
 def test_another_user_and_another_client_at_a_port(tmp_path: Path) -> None:
     place = Place(tmp_path.resolve())
-    own = _with_tokens(place)
+    own = with_tokens(place)
     with listening(place, "--http", "127.0.0.1:0", "--patience", "0.2") as url:
         _without_a_token(url)
         assert not place.decisions
@@ -140,7 +140,7 @@ def test_an_approved_subscription_is_good_for_one_client(tmp_path: Path) -> None
     place = Place(tmp_path.resolve(), {"fix": LEGACY})
     asked_about = {"roles": ["resource-uri"], "allowed": [NOTE]}
     place.publish([*place.made, rule("notes-uris", "escalate", lists=asked_about)], place.names)
-    own = _with_tokens(place)
+    own = with_tokens(place)
     with listening(place, "--http", "127.0.0.1:0", "--patience", "0.2") as url:
         state, asked = anyio.run(_subscribe, url, TOKENS["one"], place)
         assert state == "pending"

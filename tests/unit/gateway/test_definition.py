@@ -50,6 +50,8 @@ WRONG = [
     ({"handler": lambda: None}, "takes neither"),
     ({"handler": cli_command("no-such-program-anywhere", lambda _: [])}, "was not found"),
     ({"handler": cli_command("echo", lambda _: [], cwd="/no/such/place")}, "does not exist"),
+    ({"handler": cli_command("echo", lambda _: [], timeout=0)}, "no number of seconds"),
+    ({"handler": cli_command("echo", lambda _: [], most_bytes=0)}, "no number of bytes"),
     ({"elevated_permissions": ["more"]}, "belong together"),
     ({"elevated_if": lambda _: True}, "belong together"),
     ({"pii_fields": ["nothing"]}, "no argument"),
@@ -69,6 +71,14 @@ def test_a_declaration_is_refused(changed: dict[str, Any], words: str) -> None:
     tool = define_tool(**{**GOOD, **changed})
     with pytest.raises(GatewayError, match=words):
         Gateway("test", [tool]).check()
+
+
+@pytest.mark.parametrize("allowed", [["/bin/false"], []])
+def test_a_domain_may_run_no_program_that_the_gateway_may_not(allowed: list[str]) -> None:
+    tool = define_tool(**{**GOOD, "handler": cli_command("echo", lambda _: [])})
+    whole = Gateway("test", [tool], permissions=["public"], allowed_commands=allowed)
+    with pytest.raises(GatewayError, match="may not run"):
+        whole.restricted(["a_tool"]).check()
 
 
 SUGGESTED = [
