@@ -84,9 +84,13 @@ def is_gone(process: int) -> bool:
     return not is_alive(process)
 
 
+def has_results(desk: Desk, number: int) -> bool:
+    return len(desk.results()) == number
+
+
 async def called_off(client: Client, desk: Desk) -> None:
     """Call each tool and call it off once its program runs; see that this and the handler end."""
-    for name in WAITING:
+    for number, name in enumerate(WAITING, start=1):
         file = desk.root / f"{name}.pid"
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, f"desk__{name}", {})
@@ -97,6 +101,7 @@ async def called_off(client: Client, desk: Desk) -> None:
         if name != "program":
             await until((desk.root / f"{name}.ended").exists)
         file.unlink()
+        await until(partial(has_results, desk, number))
     assert not (await client.call_tool("desk__quick", {})).is_error
 
 

@@ -21,6 +21,8 @@ from support.terminal import in_terminal
 from support.transcript import ROOT, Transcript
 
 _SETTLED = (
+    # Before the rules for names, which a key's random letters may look like.
+    (re.compile(r"(BEGIN PUBLIC KEY-----\s+)[^-]+"), r"\1…\n"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "ID"),
     (re.compile(r"\b\d+ records in"), "… records in"),
     (re.compile(r"(clients/[A-Za-z-]+-json)-[0-9a-f]{12}/[0-9a-f]{12}/"), r"\1-FILE/WRAP/"),
@@ -31,7 +33,6 @@ _SETTLED = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z| UTC|\+00:00)?"), "TIME"),
     (re.compile(r"\b\d+:\d\d left"), "MM:SS left"),
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "KEY-ID"),
-    (re.compile(r"(BEGIN PUBLIC KEY-----\s+)[^-]+"), r"\1…\n"),
     (re.compile(r"http://127\.0\.0\.1:\d+"), "http://127.0.0.1:PORT"),
     (re.compile(rf"\bby {re.escape(getpass.getuser())}\b"), "by you"),
 )
