@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model.annotations import Annotations
-from ironcurtain.model.policy import Claim, If
+from ironcurtain.model.conditions import If
+from ironcurtain.model.policy import Claim
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen

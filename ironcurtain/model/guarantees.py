@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field, model_validator
 
-from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue, ServerName
 

@@ -11,12 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 
 Root: TypeAlias = Literal["args", "caller"]
 """Where a pointer begins: at the arguments, or at the caller facts."""
+
+
+def values_by_root() -> dict[Root, dict[str, JsonValue]]:
+    """Return an object of values for each root, all empty."""
+    return {"args": {}, "caller": {}}
+
 
 _TYPE_OF_MEASURE = {"count": "array", "length": "string"}
 _TYPE_OF_OPERATOR = {**dict.fromkeys(("lt", "le", "gt", "ge"), "number"), "matches": "string"}

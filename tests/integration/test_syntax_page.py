@@ -14,7 +14,7 @@ from e2e.program import ROOT, Ended, in_process
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.model.annotations import Argument, Codec, IdentifierRole, ToolAnnotation
-from ironcurtain.model.policy import ArgCondition, If, Operator
+from ironcurtain.model.conditions import ArgCondition, If, Operator
 from ironcurtain.settings import load_settings
 from ironcurtain.system.files import load
 
@@ -159,7 +159,7 @@ def test_a_confirmation_of_the_page_is_what_the_annotations_wait_for(tmp_path: P
 
 def test_the_page_has_an_example_of_every_construct() -> None:
     shown = "\n".join(example.text for example in [ORDER, *EXAMPLES] if not example.error)
-    conditions = {field.alias or name for name, field in If.model_fields.items()}
+    conditions = {field.alias or name for name, field in If.model_fields.items()} - {"facts"}
     flags = {*Argument.model_fields} - {"pii"}
     tool = {"tool", "side_effects", "contained", "args", "composites"}
     assert tool <= {*ToolAnnotation.model_fields}

@@ -23,7 +23,7 @@ from ironcurtain.decision.decide import is_drifted
 from ironcurtain.decision.reserved_tools import is_reserved
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import If
+from ironcurtain.model.conditions import If
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest

@@ -10,6 +10,7 @@ from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element, ResourceKey
 from ironcurtain.analysis.engine.space.variables import PRESENT
+from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 
@@ -32,7 +33,9 @@ class Outcomes:
         self._space = space
         resources = {name for source in space.sources if source.argument for name in source.places}
         asked = {name: PRESENT if name in resources else value for name, value in arguments.items()}
-        self._classes = [v.class_of({"args": asked, "caller": dict(caller)}) for v in space.variables]
+        self._classes = [
+            v.class_of(values_by_root() | {"args": asked, "caller": dict(caller)}) for v in space.variables
+        ]
         self.caller_classes = {
             index: frozenset({class_})
             for index, (variable, class_) in indexed(

@@ -33,6 +33,7 @@ from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -255,7 +256,7 @@ def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]
         root, name = variable.places[0]
         if len(variable.places) > 1 or root != "args":
             continue
-        now = variable.class_of({"args": refused.filled, "caller": {}})
+        now = variable.class_of(values_by_root() | {"args": refused.filled})
         for index in sorted(variable.indexes, key=variable.plainness):
             value = variable.classes[index].value(variable.places[0])
             if index == now or (name in resources and value is not None):

@@ -15,8 +15,9 @@ from ironcurtain.analysis.mutation.patterns import child, nobody, parent
 from ironcurtain.analysis.mutation.report import MutationKind
 from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.decision.roles import Registry
+from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.lists import Lists, NamedList
-from ironcurtain.model.policy import CompiledPolicy, If, RoleCondition, Rule
+from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue

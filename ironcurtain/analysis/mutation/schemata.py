@@ -17,8 +17,9 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
+from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.decision import Decision
-from ironcurtain.model.policy import ArgCondition, If, Rule
+from ironcurtain.model.policy import Rule
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible

@@ -14,7 +14,7 @@ from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.analysis.narrowing.pattern import portable_pattern
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.policy import ArgCondition, Operator
+from ironcurtain.model.conditions import ArgCondition, Operator
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 

@@ -28,6 +28,7 @@ from ironcurtain.analysis.narrowing.keywords import (
 from ironcurtain.analysis.narrowing.live import LiveTool
 from ironcurtain.decision.roles import BUILT_IN
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -121,7 +122,7 @@ class _Narrower:
         filled = any(a.repository and a.top_level == name for a in self._tool.args)
         if filled or self._space.arguments.default(name) is not None:
             return
-        absent = variable.class_of({"args": {}, "caller": {}})
+        absent = variable.class_of(values_by_root())
         if absent is not None and absent not in alive:
             self._require(name)
 
@@ -171,7 +172,7 @@ def _never_given(variable: Variable, live: list[frozenset[str]]) -> bool:
 
 def _holds(variable: Variable, alive: frozenset[int], name: str, value: JsonValue) -> bool:
     """Tell whether a value belongs to a live class; one that was not examined counts as live."""
-    class_ = variable.class_of({"args": {name: value}, "caller": {}})
+    class_ = variable.class_of(values_by_root() | {"args": {name: value}})
     return class_ is None or class_ in alive
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ironcurtain.analysis.engine.rules.predicates import Predicate, compare
 from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, KeyedDigests
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.unknown_facts import Root, json_type
 from ironcurtain.system.frozen import JsonValue
 

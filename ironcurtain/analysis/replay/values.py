@@ -23,7 +23,7 @@ from ironcurtain.decision.canonical.pointers import tokens
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.record_types import AbstractArguments, DecisionRecord
-from ironcurtain.model.unknown_facts import Root
+from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -123,7 +123,7 @@ def _possible(variable: Variable, known: Mapping[str, bool]) -> list[VariableCla
 
 
 def _completion(classes: Iterable[VariableClass]) -> CompletedCall:
-    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
+    values = values_by_root()
     for class_ in classes:
         for (root, name), value in class_.values:
             values[root][name] = value

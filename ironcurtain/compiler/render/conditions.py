@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from ironcurtain.compiler.render.terms import collection, raw_string, reference, string, term
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.policy import ArgCondition, RoleCondition
+from ironcurtain.model.conditions import ArgCondition, RoleCondition
 from ironcurtain.model.unknown_facts import Needs, Root, demanded_type, holds_unknown, needs
 from ironcurtain.model.unknown_facts import reference as value_reference
 from ironcurtain.model.verdict import Verdict

@@ -17,7 +17,8 @@ from ironcurtain.compiler.render.conditions import (
 )
 from ironcurtain.compiler.render.terms import TAB, collection, metadata, metadata_title, reference, string
 from ironcurtain.model.annotations import Annotations
-from ironcurtain.model.policy import CompiledPolicy, RoleCondition, Rule
+from ironcurtain.model.conditions import RoleCondition
+from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.verdict import Verdict
 
 SCHEMA = "input"

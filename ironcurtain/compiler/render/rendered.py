@@ -7,7 +7,8 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import policy_directory
 from ironcurtain.compiler.render.render import render_policy
 from ironcurtain.errors import EvidenceError, VerificationError
-from ironcurtain.model.policy import CompiledPolicy, If, Rule
+from ironcurtain.model.conditions import If
+from ironcurtain.model.policy import CompiledPolicy, Rule
 
 
 def check_rendered(bundle: Bundle) -> None:

@@ -20,7 +20,8 @@ from ironcurtain.compiler.rules.values import value_mistakes
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
-from ironcurtain.model.policy import ArgCondition, If, Rule
+from ironcurtain.model.conditions import ArgCondition, If
+from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import quoted, visible
 

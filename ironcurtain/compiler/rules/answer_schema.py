@@ -20,7 +20,7 @@ from ironcurtain.compiler.rules.allow_checks import resource_roles
 from ironcurtain.compiler.rules.clause_coverage import KINDS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import ServerAnnotations
-from ironcurtain.model.policy import Operator
+from ironcurtain.model.conditions import Operator
 from ironcurtain.model.verdict import Verdict
 
 

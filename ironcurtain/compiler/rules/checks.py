@@ -16,8 +16,9 @@ from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import IronCurtainError, RuleError, raise_all
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.lists import Lists
-from ironcurtain.model.policy import CompiledPolicy, If, RoleCondition, Rule
+from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import is_hidden, quoted
 
@@ -53,6 +54,10 @@ def check_policy(
         for name, count in Counter(rule.name for rule in policy.rules).items()
         if count > 1
     ]
+    if policy.facts or any(rule.if_.facts for rule in policy.rules):
+        problems.append(
+            _error("the policy declares or tests facts, which rules cannot test yet", "Leave out `facts`.")
+        )
     rules = []
     for rule in policy.rules:
         problems += [

@@ -7,8 +7,8 @@ import difflib
 from ironcurtain.decision.canonical.patterns import DOMAIN, canonical_member, canonical_pattern
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, ListError, PatternError
+from ironcurtain.model.conditions import RoleCondition
 from ironcurtain.model.lists import Lists, NamedList
-from ironcurtain.model.policy import RoleCondition
 from ironcurtain.system.text import is_hidden, quoted
 
 

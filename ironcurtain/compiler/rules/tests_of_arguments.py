@@ -12,7 +12,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.unknown_facts import reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text

@@ -23,7 +23,7 @@ from ironcurtain.compiler.render.conditions import anchored
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted

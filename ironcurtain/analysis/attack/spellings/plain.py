@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ironcurtain.analysis.attack.spellings.spelling import TOOLS, Spelling
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 

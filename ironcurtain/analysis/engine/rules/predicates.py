@@ -18,7 +18,7 @@ from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation, When
-from ironcurtain.model.policy import ArgCondition
+from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.unknown_facts import (
     NO_FACTS,
     Needs,

@@ -10,7 +10,7 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predica
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import If, RoleCondition
+from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.verdict import Verdict
 
 

@@ -24,8 +24,8 @@ from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.variables import PRESENT, Variable
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import ArgCondition
-from ironcurtain.model.unknown_facts import Root
+from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 
@@ -105,7 +105,7 @@ class Modes:
 
     def values(self, chosen: Assignment) -> dict[Root, dict[str, JsonValue]]:
         """Return the arguments and caller facts of an assignment, with defaults filled in."""
-        found: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
+        found = values_by_root()
         for index, class_ in chosen.items():
             for (root, name), value in self.variables[index].classes[class_].values:
                 found[root][name] = value

@@ -34,7 +34,7 @@ from ironcurtain.analysis.engine.values.value_generator import (
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument
-from ironcurtain.model.unknown_facts import Root
+from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -298,7 +298,7 @@ def _truth(predicates: Sequence[Predicate], values: Values) -> frozenset[str]:
 
 
 def _as_values(chosen: Iterable[tuple[ValueName, JsonValue]]) -> Values:
-    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
+    values = values_by_root()
     for (root, name), value in chosen:
         values[root][name] = value
     return values

@@ -23,7 +23,7 @@ from ironcurtain.analysis.engine.values.value_generator import (
     tree_of,
 )
 from ironcurtain.decision.canonical.pointers import EVERY
-from ironcurtain.model.unknown_facts import Root, json_type
+from ironcurtain.model.unknown_facts import Root, json_type, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -159,7 +159,7 @@ def _paths(predicates: Iterable[Predicate], place: ValueName) -> Iterable[tuple[
 
 
 def _holds(predicate: Predicate, place: ValueName, one: PlaceValue) -> bool:
-    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
+    values = values_by_root()
     if one.filled is not ABSENT:
         values[place[0]][place[1]] = one.filled
     return predicate.holds(values)

@@ -27,7 +27,7 @@ from ironcurtain.analysis.engine.values.text_representatives import TextTests, d
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
-from ironcurtain.model.unknown_facts import Root, operands
+from ironcurtain.model.unknown_facts import Root, operands, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -387,7 +387,7 @@ def _outcomes(node: PredicateTree, above: tuple[str, ...]) -> Iterable[Callable[
 def _outcome(predicate: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue], object]:
     test = predicate.condition
     if test is None:
-        return lambda value: predicate.holds({"args": {predicate.path[0]: value}, "caller": {}})
+        return lambda value: predicate.holds(values_by_root() | {"args": {predicate.path[0]: value}})
     if pointers.EVERY not in path:
         return lambda value: predicate.compare(find(value, path), test.value)
     star = path.index(pointers.EVERY)

@@ -17,7 +17,7 @@ from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.unknown_facts import Root
+from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -144,7 +144,7 @@ def _evasions(examined: Examined, predicate: Predicate) -> Iterator[_Evasion]:
 
 def _absence(predicate: Predicate, class_: VariableClass) -> str | None:
     """Return which side of a test is absent in a class, None if it has all that it compares."""
-    values: dict[Root, dict[str, JsonValue]] = {"args": {}, "caller": {}}
+    values = values_by_root()
     for (root, name), value in class_.values:
         values[root][name] = value
     if find(values[predicate.root], _plain(predicate.path)) is None:
@@ -169,9 +169,7 @@ def _odd_values(predicate: Predicate) -> Iterator[tuple[str, JsonValue]]:
 
 def _class_of(variable: Variable, root: Root, name: str, value: JsonValue) -> ClassIndex | None:
     given: dict[str, JsonValue] = {name: value}
-    return variable.class_of(
-        {"args": given if root == "args" else {}, "caller": given if root == "caller" else {}}
-    )
+    return variable.class_of(values_by_root() | {root: given})
 
 
 def _with_value(witness: WitnessQuery, predicate: Predicate, value: JsonValue) -> WitnessQuery:

@@ -17,7 +17,7 @@ from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import visible
 

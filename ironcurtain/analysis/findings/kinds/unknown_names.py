@@ -17,7 +17,7 @@ from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
-from ironcurtain.model.policy import ArgCondition, If
+from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue

@@ -13,7 +13,7 @@ from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical.patterns import contains
 from ironcurtain.decision.roles import Registry
-from ironcurtain.model.policy import RoleCondition
+from ironcurtain.model.conditions import RoleCondition
 from ironcurtain.system.text import visible
 
 

@@ -20,7 +20,7 @@ import mcp_types as types
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import COMPLETE, ELICITATION, GET_PROMPT, READ_RESOURCE, SAMPLING
 from ironcurtain.decision.roles import NONE
-from ironcurtain.model.policy import If
+from ironcurtain.model.conditions import If
 from ironcurtain.system.frozen import JsonValue
 
 

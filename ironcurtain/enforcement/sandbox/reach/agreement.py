@@ -13,7 +13,7 @@ from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach, reach_of,
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins_below
 from ironcurtain.enforcement.sandbox.report import command_for
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import If
+from ironcurtain.model.conditions import If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxSettings, Server

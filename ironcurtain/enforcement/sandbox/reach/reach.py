@@ -15,7 +15,7 @@ from ironcurtain.bundle.content import PolicyContent, RuleText
 from ironcurtain.decision.reserved_tools import READ_RESOURCE, RESERVED, with_reserved_roles
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import If, RoleCondition
+from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.verdict import Verdict
 
 _ALLOWED_OR_ASKED = frozenset({Verdict.ALLOW, Verdict.ESCALATE})

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from ironcurtain.compiler.rules.patches import Patch, apply_patches
 from ironcurtain.errors import RuleError
-from ironcurtain.model.policy import If, Rule
+from ironcurtain.model.conditions import If
+from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
 
 

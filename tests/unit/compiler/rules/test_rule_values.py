@@ -9,7 +9,7 @@ import pytest
 
 from ironcurtain.compiler.rules.values import value_mistakes
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.policy import If
+from ironcurtain.model.conditions import If
 
 MODES = {"enum": ["soft", "hard"]}
 PROPERTIES = {

@@ -260,3 +260,8 @@ def test_or_none_outside_allow_rules_is_refused(then: str) -> None:
 def test_a_list_value_that_is_no_domain_is_refused(value: str) -> None:
     with pytest.raises(IronCurtainError):
         check(PAY, lists={"hosts": {"type": "domain", "resolved": [value]}})
+
+
+def test_facts_that_no_decision_would_see_are_refused() -> None:
+    with pytest.raises(RuleError, match="cannot test yet"):
+        check({**PAY, "facts": [{"fact": "now", "op": "within", "value": ["sat"]}]})

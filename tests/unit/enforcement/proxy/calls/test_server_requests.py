@@ -6,7 +6,7 @@ import mcp_types as types
 import pytest
 
 from ironcurtain.enforcement.proxy.calls import server_requests
-from ironcurtain.model.policy import If
+from ironcurtain.model.conditions import If
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,128 @@
+"""The conditions of rules: which calls a rule is about, in the vocabulary of specification 3.1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from ironcurtain.model.times import minutes_within, seconds_of
+from ironcurtain.system.frozen import Frozen, JsonValue, OneOrMany, ServerName
+
+Operator: TypeAlias = Literal[
+    "equals", "not_equals", "in", "not_in", "lt", "le", "gt", "ge", "matches", "present"
+]
+
+
+class PathsCondition(Frozen):
+    """The subject lies in one of the directories; `or_none` concerns guards of allow rules only."""
+
+    roles: tuple[str, ...] = Field(min_length=1)
+    within: tuple[str, ...] = Field(min_length=1)
+    or_none: bool = False
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns, under the name that all three kinds of condition share."""
+        return self.within
+
+
+class DomainsCondition(Frozen):
+    """The URL or git remote matches one of the domain patterns or `@lists`."""
+
+    roles: tuple[str, ...] = Field(min_length=1)
+    allowed: tuple[str, ...] = Field(min_length=1)
+    or_none: bool = False
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns, under the name that all three kinds of condition share."""
+        return self.allowed
+
+
+class ListsCondition(DomainsCondition):
+    """The identifier is one of the values or a member of one of the `@lists`."""
+
+
+RoleCondition: TypeAlias = PathsCondition | DomainsCondition | ListsCondition
+
+
+class ArgCondition(Frozen):
+    """A test of an argument (or caller fact) by name or JSON pointer; `*` stands for every element.
+
+    Attributes:
+        value: The operand; `{"caller": POINTER}` or `{"arg": POINTER}` refers to another value.
+        over: With `*`: every element must satisfy the test, or some.
+        or_absent: Whether a missing argument satisfies it.
+        measure: Compare the number of elements (`count`) or characters (`length`) instead.
+    """
+
+    name: str = Field(min_length=1)
+    op: Operator
+    value: JsonValue
+    over: Literal["every", "some"] = "every"
+    or_absent: bool = False
+    measure: Literal["count", "length"] | None = None
+
+    @property
+    def operands(self) -> list[JsonValue]:
+        """The values of the operand: those listed with `in` and `not_in`, else the operand alone."""
+        if self.op in ("in", "not_in") and isinstance(self.value, list):
+            return self.value
+        return [self.value]
+
+
+FactOperator: TypeAlias = (
+    Operator | Literal["contains", "not_contains", "older_than", "younger_than", "within"]
+)
+
+
+class FactCondition(Frozen):
+    """A test of a declared fact.
+
+    Attributes:
+        fact: `NAME` of a counter, label or clock, or `NAME/FIELD` of a record.
+        value: The operand: a constant, a duration such as `24h` for `older_than` and `younger_than`, times
+            such as `mon-fri 09:00-17:00` for `within`; `{"arg": POINTER}`, `{"caller": POINTER}` and
+            `{"fact": NAME}` refer to another value.
+    """
+
+    fact: str = Field(pattern=r"^[a-z][a-z0-9_]{0,63}(/[a-z][a-z0-9_]{0,63})?$")
+    op: FactOperator
+    value: JsonValue
+
+    @model_validator(mode="after")
+    def _times_are_times(self) -> FactCondition:
+        if self.op in ("older_than", "younger_than"):
+            seconds_of(self.value if isinstance(self.value, str) else "")
+        if self.op == "within":
+            times = self.value if isinstance(self.value, list | tuple) and self.value else [""]
+            minutes_within(time if isinstance(time, str) else "" for time in times)
+        return self
+
+
+class If(Frozen):
+    """The conjunction that a rule tests; a key that is absent tests nothing."""
+
+    server: tuple[ServerName, ...] | None = Field(default=None, min_length=1)
+    tool: tuple[str, ...] | None = Field(default=None, min_length=1)
+    roles: tuple[str, ...] | None = Field(default=None, min_length=1)
+    side_effects: bool | None = None
+    paths: Annotated[tuple[PathsCondition, ...], OneOrMany] | None = Field(default=None, min_length=1)
+    domains: Annotated[tuple[DomainsCondition, ...], OneOrMany] | None = Field(default=None, min_length=1)
+    lists: Annotated[tuple[ListsCondition, ...], OneOrMany] | None = Field(default=None, min_length=1)
+    args: tuple[ArgCondition, ...] | None = Field(default=None, min_length=1)
+    caller: tuple[ArgCondition, ...] | None = Field(default=None, min_length=1)
+    facts: tuple[FactCondition, ...] | None = Field(default=None, min_length=1)
+    in_sandbox: bool = False
+
+    @property
+    def role_conditions(self) -> tuple[RoleCondition, ...]:
+        """The conditions that speak of patterns, in the order paths, domains, lists."""
+        return (*(self.paths or ()), *(self.domains or ()), *(self.lists or ()))
+
+    @property
+    def named_roles(self) -> tuple[str, ...]:
+        """Every role named by a role-bearing condition, each once; empty if there is no such condition."""
+        named = [*(self.roles or ()), *(role for c in self.role_conditions for role in c.roles)]
+        return tuple(dict.fromkeys(named))
