@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import tarfile
 import unicodedata
 import zlib
@@ -18,7 +19,6 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeVar
 
-from ironcurtain.bundle import gzipped
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
 from ironcurtain.bundle.members import MAX_BYTES, check_bounds, members, safe_name
 from ironcurtain.bundle.provenance_model import Provenance
@@ -28,6 +28,44 @@ from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_regular
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
+
+_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # no name, no time, unknown system
+_LARGEST_BLOCK = 0xFFFF
+_GZIP = zlib.MAX_WBITS | 16
+
+
+def compress(data: bytes) -> bytes:
+    """Return `data` as a gzip stream without name and time.
+
+    The data are stored, not deflated: builds of zlib differ in the bytes that they produce, and a bundle
+    has to have one digest on every machine.
+    """
+    starts = range(0, max(len(data), 1), _LARGEST_BLOCK)
+    blocks = [_block(data[at : at + _LARGEST_BLOCK], last=at == starts[-1]) for at in starts]
+    return b"".join([_HEADER, *blocks, struct.pack("<LL", zlib.crc32(data), len(data) & 0xFFFFFFFF)])
+
+
+def decompress(data: bytes, *, max_bytes: int) -> bytes:
+    """Return the content of exactly one complete gzip stream.
+
+    Raises:
+        ValueError: If it is truncated, is followed by something, or holds more than `max_bytes`.
+        zlib.error: If it is corrupt.
+    """
+    unpacker = zlib.decompressobj(_GZIP)
+    content = unpacker.decompress(data, max_bytes + 1)
+    if len(content) > max_bytes:
+        raise ValueError(f"it unpacks to more than {max_bytes:,} bytes")
+    if not unpacker.eof:
+        raise ValueError("it ends too early")
+    if unpacker.unused_data:
+        raise ValueError("something follows its end")
+    return content
+
+
+def _block(data: bytes, *, last: bool) -> bytes:
+    return struct.pack("<BHH", last, len(data), len(data) ^ 0xFFFF) + data
+
 
 DataName: TypeAlias = Literal["annotations", "lists", "patterns", "rules"]
 """The data documents of every bundle, each at `ironcurtain/<name>/data.json`."""
@@ -197,7 +235,7 @@ class Bundle:
                     member.size = len(content)
                     member.mode = 0o644
                     archive.addfile(member, io.BytesIO(content))
-        return gzipped.compress(stream.getvalue())
+        return compress(stream.getvalue())
 
 
 def read_files(path: Path) -> dict[str, bytes]:
@@ -222,7 +260,7 @@ def unpack(content: bytes, where: str) -> dict[str, bytes]:
     if len(content) > MAX_BYTES:
         raise _too_large(where)
     try:
-        unpacked = gzipped.decompress(content, max_bytes=MAX_BYTES)
+        unpacked = decompress(content, max_bytes=MAX_BYTES)
     except (zlib.error, ValueError) as error:
         raise BundleIntegrityError(
             f"the archive is corrupt or truncated: {error}", where=where, hint="Fetch or make it again."

@@ -20,8 +20,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
-from ironcurtain.compiler.annotate.changes import published_annotations
-from ironcurtain.compiler.annotate.reserved_tools import with_reserved_tools
+from ironcurtain.compiler.annotate.changes import published_annotations, with_reserved_tools
 from ironcurtain.compiler.known import shipped_collection
 from ironcurtain.compiler.lists.lists import resolve_lists
 from ironcurtain.compiler.lists.resolve import ListContext

@@ -18,13 +18,65 @@ from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.protected_paths import Protection
-from ironcurtain.decision.relations import SANDBOX, check_relations
 from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
 from ironcurtain.decision.roles import Registry
 from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
-from ironcurtain.errors import RefusedRootError
+from ironcurtain.errors import BundleRelationError, RefusedRootError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.text import quoted, visible
+
+SANDBOX = "the sandbox"
+APART = "apart"
+
+
+def forest(places: Mapping[str, str]) -> dict[str, str]:
+    """Return for each label how its directory lies: `apart`, `inside LABEL` or `equal to LABEL`.
+
+    Args:
+        places: Real absolute directory by label (a pattern as written, or `the sandbox`).
+    """
+    ordered = sorted(places.items(), key=lambda item: (item[1].rstrip("/").split("/"), item[0]))
+    relations: dict[str, str] = {}
+    open_: list[tuple[str, str]] = []
+    for label, path in ordered:
+        while open_ and not is_within(path, open_[-1][1]):
+            open_.pop()
+        if not open_:
+            relations[label] = APART
+        else:
+            kind = "equal to" if open_[-1][1] == path else "inside"
+            relations[label] = f"{kind} {open_[-1][0]}"
+        if not open_ or open_[-1][1] != path:
+            open_.append((label, path))
+    return relations
+
+
+def check_relations(recorded: Mapping[str, str], places: Mapping[str, str]) -> None:
+    """Compare the recorded forest with the one here; labels that do not exist here are left out.
+
+    Raises:
+        BundleRelationError: Naming the first pair that lies differently.
+    """
+    here = forest({label: path for label, path in places.items() if label in recorded})
+    assumed = _without(recorded, set(recorded) - set(here))
+    for label in sorted(here):
+        if here[label] != assumed[label]:
+            raise BundleRelationError(
+                f"the bundle was verified with {visible(label)} {visible(assumed[label])}, "
+                f"but here it is {visible(here[label])}",
+                hint="Move or unlink the directory, or compile the policy for this layout.",
+            )
+
+
+def _without(recorded: Mapping[str, str], missing: set[str]) -> dict[str, str]:
+    """Drop labels from a recorded forest; what lay inside a dropped one lies inside its parent."""
+    relations = dict(recorded)
+    for label in missing:
+        above = relations.pop(label)
+        for other, relation in relations.items():
+            if relation in (f"inside {label}", f"equal to {label}"):
+                relations[other] = above
+    return relations
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.signing import Attacks, Scene, archive, load_signed, signatures
 
-from ironcurtain.bundle import gzipped
+from ironcurtain.bundle.archive import compress
 from ironcurtain.bundle.revision import SIGNATURES
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError
 
@@ -185,7 +185,7 @@ def said(**said: str) -> bytes:
 def by_hand(released: Scene, *instead: bytes) -> bytes:
     """Pack the release with something in the place of the file that decides."""
     kept = [packed(name, content) for name, content in released.files.items() if name != DECISION]
-    return gzipped.compress(b"".join([*kept, *instead]) + b"\0" * 1024)
+    return compress(b"".join([*kept, *instead]) + b"\0" * 1024)
 
 
 @attack("no regular file")
@@ -261,7 +261,7 @@ def second_archive_behind_the_first(released: Scene) -> bytes:
 @attack("does not end as tar files do")
 def files_behind_the_end_of_the_archive(released: Scene) -> bytes:
     whole = gzip.decompress(released.bundle.archive())
-    return gzipped.compress(whole + gzip.decompress(archive([(DECISION, EVIL)])))
+    return compress(whole + gzip.decompress(archive([(DECISION, EVIL)])))
 
 
 @flood("unpacks to more")

@@ -13,12 +13,10 @@ from pathlib import Path
 import pytest
 from jwt.algorithms import get_default_algorithms
 
-from ironcurtain.bundle import gzipped
-from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.archive import Bundle, compress
 from ironcurtain.bundle.revision import SIGNATURES
 from ironcurtain.bundle.signing.keys import PrivateKey, SigningAlgorithm, new_key
-from ironcurtain.bundle.signing.opa_digest import opa_digest
-from ironcurtain.bundle.signing.signature import sign
+from ironcurtain.bundle.signing.signature import opa_digest, sign
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError
 from ironcurtain.policy import Policy
 from support.shipped import GENERATED
@@ -56,7 +54,7 @@ def archive(members: Members) -> bytes:
             member = tarfile.TarInfo(name) if isinstance(name, str) else name
             member.size = len(content) if member.isreg() else 0
             tar.addfile(member, io.BytesIO(content))
-    return gzipped.compress(stream.getvalue())
+    return compress(stream.getvalue())
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,13 @@ from typing import NamedTuple
 
 from ironcurtain.analysis.attack.bases import BaseCall
 from ironcurtain.analysis.attack.scenes import Scenes
-from ironcurtain.analysis.attack.spellings.carried import denied_values, undecided_arguments
+from ironcurtain.analysis.attack.spellings.carried import (
+    denied_values,
+    named_places,
+    respell_value,
+    undecided_arguments,
+)
 from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf, resource_leaves
-from ironcurtain.analysis.attack.spellings.plain import named_places, respell_value
 from ironcurtain.analysis.attack.spellings.several import SERVERS, Mover, moved, movers, split
 from ironcurtain.analysis.attack.spellings.shapes import shaped
 from ironcurtain.analysis.attack.spellings.spelling import KERNEL, TOOLS, Scene, Spelling

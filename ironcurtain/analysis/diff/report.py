@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -10,6 +12,7 @@ from ironcurtain.analysis.engine.proof import Exactness, Proof
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.text import marked, printable, visible
 
 Direction = Literal["loosened", "tightened"]
 
@@ -94,3 +97,98 @@ class Difference(Frozen):
     def loosened(self) -> tuple[Change, ...]:
         """The changes that permit more than before and that some call shows, or might."""
         return tuple(c for c in self.changes if c.direction == "loosened" and not c.masked_by)
+
+
+_FEW = 3
+
+
+def text_lines(result: Difference, said: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+    """Yield a difference as plain text: what is loosened first, then what is tightened.
+
+    Args:
+        result: The difference.
+        said: By change id, what else is to be said of a change.
+    """
+    yield from _lines(result, said or {}, heading="{}", change="  {}", detail="      {}")
+
+
+def markdown_lines(result: Difference, said: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+    """Yield a difference as markdown; arguments as for `text_lines`."""
+    yield from _lines(result, said or {}, heading="## {}\n", change="- {}", detail="  - {}", markdown=True)
+
+
+def _lines(
+    result: Difference,
+    said: Mapping[str, Sequence[str]],
+    *,
+    heading: str,
+    change: str,
+    detail: str,
+    markdown: bool = False,
+) -> Iterator[str]:
+    show = escaped if markdown else printable
+    for direction in ("loosened", "tightened"):
+        changes = [each for each in result.changes if each.direction == direction]
+        if changes:
+            yield heading.format(f"{direction.capitalize()}: {len(changes)}")
+        for each in changes:
+            yield change.format(f"{show(statement(each))} ({each.id})")
+            yield from (detail.format(show(line)) for line in (*details(each), *said.get(each.id, ())))
+    if result.proof is Proof.PROVED:
+        yield "The two policies decide every call alike: proved."
+    elif result.proof is Proof.NOT_FOUND:
+        yield "No call was found that the two policies decide differently; that there is none is not proved."
+    yield from (f"sampled, not exact: {show(visible(reason))}" for reason in result.reasons)
+
+
+def statement(change: Change) -> str:
+    """Return a change as one sentence that is safe to show."""
+    tools = _tools(change.tools)
+    if not change.roles:
+        return f"{tools}: {visible(change.note)}"
+    when = f" when {'; '.join(change.when)}" if change.when else ""
+    places = f"{', '.join(change.roles)} in {', '.join(map(visible, change.where))}"
+    return f"{places}{when}: {change.old} → {change.new} for {tools}"
+
+
+def _tools(tools: tuple[str, ...]) -> str:
+    if len(tools) <= _FEW:
+        return ", ".join(map(visible, tools))
+    return f"{len(tools)} tools ({', '.join(map(visible, tools[:_FEW]))}, …)"
+
+
+def details(change: Change) -> Iterator[str]:
+    """Yield what shows a change: the rules on both sides, and a call or what hides it; safe to show."""
+    if change.old_rules or change.new_rules:
+        yield f"was by {_names(change.old_rules)}, now by {_names(change.new_rules)}"
+    if change.witness is not None:
+        yield _call(change.witness)
+    elif change.masked_by:
+        yield f"no call shows it: masked by {_names(change.masked_by)}"
+    elif change.roles and change.note:
+        yield visible(change.note)
+
+
+def _names(rules: Iterable[str]) -> str:
+    return ", ".join(map(visible, rules)) or "nothing"
+
+
+def _call(call: DifferentCall) -> str:
+    caller = f" as {_json(call.caller)}" if call.caller else ""
+    return (
+        f"for example {visible(call.server)}/{visible(call.tool)} {_json(call.arguments)}{caller}: "
+        f"{call.old.verdict} by {visible(call.old.rule)} → {call.new.verdict} by {visible(call.new.rule)}"
+    )
+
+
+def _json(value: JsonValue) -> str:
+    return marked(json.dumps(value, ensure_ascii=False))
+
+
+def escaped(text: str) -> str:
+    """Return text for markdown that means nothing there: no markup, no HTML, no link, nobody mentioned."""
+    shown = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in "\\`*_[]|#~!":
+        shown = shown.replace(mark, f"\\{mark}")
+    # Names after @ and addresses are linked after the escapes are gone; an empty comment parts them.
+    return shown.replace("@", "@<!-- -->").replace("://", ":<!-- -->//").replace("www.", "www<!-- -->.")

@@ -9,17 +9,64 @@ from typing import TypeVar
 
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, Goal
+from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, FoundCall, Goal
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery, rule_content
 from ironcurtain.analysis.findings.report import Kind, Severity
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
+
+
+@dataclass(frozen=True)
+class WitnessQuery:
+    """A whole call that shows a finding."""
+
+    server: str
+    tool: str
+    call: FoundCall
+
+
+@dataclass(frozen=True)
+class FindingDraft:
+    """A finding before its witness is decided.
+
+    Attributes:
+        about: What it is about, by content: its id is made of this.
+        sampled: Whether it speaks of tools of which not every kind of call was examined.
+        universal: Whether it speaks of all calls, so that its witness is an example and no proof.
+        rule: The rule that it is about, if it says that the rule decides nothing.
+    """
+
+    kind: Kind
+    severity: Severity
+    about: JsonValue
+    where: str
+    message: str
+    suggestion: str
+    clause: str | None = None
+    sampled: bool = False
+    witness: WitnessQuery | None = None
+    universal: bool = False
+    rule: str | None = None
+
+    @property
+    def proof(self) -> Proof:
+        """What it rests on."""
+        if self.witness is not None and not self.universal:
+            return Proof.FOUND
+        return Proof.NOT_FOUND if self.sampled else Proof.PROVED
+
+
+def rule_content(rule: RuleText) -> JsonValue:
+    """Return what a rule says, without its name, its place and its words."""
+    condition = rule.if_.model_dump(mode="json", exclude_defaults=True) if rule.if_ is not None else {}
+    return [rule.then.value, condition]
+
 
 EFFORT = 60
 """The number of combinations of guards that are tried for one whole call."""

@@ -14,9 +14,8 @@ from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.search import FoundCall
-from ironcurtain.analysis.findings.context import answers_of
+from ironcurtain.analysis.findings.context import FindingDraft, WitnessQuery, answers_of
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
-from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.text import visible

@@ -1,6 +1,6 @@
 """The interface of the modules in `kinds/`: what a finder is given, and what it yields.
 
-Each of these modules has one finder, which yields a draft for each finding of its kind, or of a few kinds
+Each of these modules has a finder or two, which yield a draft for each finding of its kind, or of a few kinds
 that one search tells apart. `kinds/all_kinds.py` lists them.
 
     def unusable_tools(inputs: FinderInputs) -> Iterator[FindingDraft]:
@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.analysis.clauses.report import ClauseOutcome
-from ironcurtain.analysis.findings.context import FindingContext
+from ironcurtain.analysis.findings.context import FindingContext, FindingDraft
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
-from ironcurtain.analysis.findings.draft import FindingDraft
 from ironcurtain.model.annotations import ToolAnnotation
 
 Languages: TypeAlias = Callable[[ToolAnnotation], Mapping[str, str]]

@@ -22,10 +22,9 @@ from datetime import date
 from ironcurtain.analysis.clauses.outcomes import clause_outcomes
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PlainAnalysis, PolicyAnalysis
-from ironcurtain.analysis.findings.context import TOO_MANY, FindingContext
+from ironcurtain.analysis.findings.context import TOO_MANY, FindingContext, FindingDraft
 from ironcurtain.analysis.findings.contradictions import contradiction_drafts, contradictions, overruled
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded, recorded
-from ironcurtain.analysis.findings.draft import FindingDraft
 from ironcurtain.analysis.findings.finder import FinderInputs, Languages
 from ironcurtain.analysis.findings.kinds.all_kinds import FINDERS
 from ironcurtain.analysis.findings.kinds.unknown_names import find_unknown_names

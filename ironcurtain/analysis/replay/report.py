@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.text import visible
 
 
 class Replayed(Frozen):
@@ -71,3 +75,90 @@ class Replay(Frozen):
     skipped: int
     flips: tuple[Flips, ...] = ()
     unknown: tuple[Unknowns, ...] = ()
+
+
+_SHOWN_IDS = 10
+_NOT_OF_THE_POLICY = frozenset({RuleKind.ENGINE, RuleKind.PROXY, RuleKind.INTERNAL})
+_SEVERAL = "several"
+
+
+def is_decided(record: DecisionRecord) -> bool:
+    """Tell whether a record holds a decision of policy and structural checks."""
+    return kind_of(record.rule) not in _NOT_OF_THE_POLICY
+
+
+def summed_up(
+    session: str, revision: str, records: Sequence[DecisionRecord], replayed: Iterable[Replayed], skipped: int
+) -> Replay:
+    """Return the summary of a replay.
+
+    Args:
+        session: The log's name.
+        revision: The revision of the policy that decides now.
+        records: The records that were decided anew; `replayed` in the same order.
+        replayed: Their decisions now.
+        skipped: How many decisions were left out.
+    """
+    flips: dict[tuple[Verdict, Verdict, str, str], list[DecisionRecord]] = {}
+    unknown: dict[str, list[DecisionRecord]] = {}
+    same = 0
+    for record, now in zip(records, replayed, strict=True):
+        if now.verdict is None:
+            unknown.setdefault(now.unknown, []).append(record)
+        elif now.verdict is record.verdict:
+            same += 1
+        else:
+            causes = (record.clause or record.rule, now.clause or now.rule or _SEVERAL)
+            flips.setdefault((record.verdict, now.verdict, *causes), []).append(record)
+    return Replay(
+        session=session,
+        revision=revision,
+        recorded=tuple(dict.fromkeys(record.revision for record in records)),
+        calls=len(records) + skipped,
+        same=same,
+        skipped=skipped,
+        flips=tuple(
+            sorted(
+                (_flips(*key, records) for key, records in flips.items()),
+                key=lambda f: (f.direction, -f.count),
+            )
+        ),
+        unknown=tuple(
+            Unknowns(reason=reason, count=len(records), ids=_ids(records))
+            for reason, records in sorted(unknown.items())
+        ),
+    )
+
+
+def text_lines(result: Replay) -> Iterator[str]:
+    """Yield a replay as plain text: what is looser first."""
+    flipped = sum(flip.count for flip in result.flips)
+    unknown = sum(unknown.count for unknown in result.unknown)
+    yield f"{result.calls} calls: {result.same} the same, {flipped} flipped, {unknown} unknown"
+    for flip in result.flips:
+        causes = f"{visible(flip.old_clause)} → {visible(flip.new_clause)}"
+        yield f"{flip.direction}: {flip.count} calls {flip.old} → {flip.new}, {causes}"
+        yield f"  {', '.join(visible(tool) for tool in flip.tools)}"
+        yield f"  {' '.join(visible(id_) for id_ in flip.ids)}{' …' if flip.count > len(flip.ids) else ''}"
+    yield from (f"unknown: {unknown.count} calls: {visible(unknown.reason)}" for unknown in result.unknown)
+    if result.skipped:
+        yield f"left out: {result.skipped} that no policy decided (no engine, or the proxy itself refused)"
+
+
+def _flips(
+    old: Verdict, new: Verdict, old_cause: str, new_cause: str, records: list[DecisionRecord]
+) -> Flips:
+    return Flips(
+        direction="loosened" if new.severity < old.severity else "tightened",
+        old=old,
+        new=new,
+        old_clause=old_cause,
+        new_clause=new_cause,
+        tools=tuple(sorted({f"{record.server}/{record.tool}" for record in records})),
+        count=len(records),
+        ids=_ids(records),
+    )
+
+
+def _ids(records: Sequence[DecisionRecord]) -> tuple[str, ...]:
+    return tuple(record.id for record in records[:_SHOWN_IDS])

@@ -10,9 +10,13 @@ OPA checks it, too, whenever it loads a signed bundle. This check comes first an
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from json.encoder import encode_basestring
+from pathlib import PurePosixPath
 from typing import Literal, TypeVar
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -26,11 +30,47 @@ from pydantic import Field, ValidationError
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.revision import SIGNATURES, is_test
 from ironcurtain.bundle.signing.keys import PrivateKey, PublicKey, SigningAlgorithm
-from ironcurtain.bundle.signing.opa_digest import opa_digest
 from ironcurtain.errors import BundleSignatureError, SystemFailedError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import quoted, visible
+
+_STRUCTURED = {"data.json", ".manifest"}
+# Go escapes these two inside strings, Python does not.
+_SEPARATORS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+def opa_digest(name: str, content: bytes) -> str:
+    """Return the SHA-256 (hex) of a file of a bundle as OPA's signatures state it.
+
+    Raises:
+        MalformedJsonError: If the file has to be JSON and is no strict JSON.
+    """
+    if PurePosixPath(name).name not in _STRUCTURED:
+        return hashlib.sha256(content).hexdigest()
+    json_text.parse(content, max_bytes=len(content), any_double=True)
+    value = json.loads(content.decode(), parse_int=_Number, parse_float=_Number)
+    return hashlib.sha256(_text(value).encode()).hexdigest()
+
+
+class _Number(str):
+    """A number as it stands in the text."""
+
+    __slots__ = ()
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        members = (f"{_text(key)}:{_text(value[key])}" for key in sorted(value))
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, str):
+        return encode_basestring(value).translate(_SEPARATORS)
+    return json.dumps(value)
+
 
 M = TypeVar("M", bound=Frozen)
 

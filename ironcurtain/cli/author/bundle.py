@@ -68,7 +68,7 @@ def command(
     from ironcurtain.compiler.annotate.checks import check_annotations
     from ironcurtain.compiler.render.assemble import Release, assemble
     from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
-    from ironcurtain.compiler.verify.bundle_checks import check_bundle
+    from ironcurtain.compiler.verify.verify import check_bundle
     from ironcurtain.decision.roles import Registry
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

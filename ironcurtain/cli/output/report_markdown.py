@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ironcurtain.analysis.diff.text import escaped, markdown_lines
+from ironcurtain.analysis.diff.report import escaped, markdown_lines
 from ironcurtain.cli.output.report_text import other_problems, said_of_changes
 from ironcurtain.compiler.verify.gate_report import GateReport, Problem
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ironcurtain.analysis.diff.text import details, text_lines
+from ironcurtain.analysis.diff.report import details, text_lines
 from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
 from ironcurtain.system.text import printable
 

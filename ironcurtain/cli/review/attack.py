@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ironcurtain.analysis.attack.limits import MAXIMUM
+from ironcurtain.analysis.attack.report import MAXIMUM
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, TrustOptions, trust_options
 from ironcurtain.errors import Exit
@@ -91,8 +91,8 @@ def command(
     3 the engine or a server gives no answer, nothing contains servers, or the log is not intact.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.attack.bases import gather
+    from ironcurtain.analysis.attack.report import report_lines
     from ironcurtain.analysis.attack.run import attack, with_live
-    from ironcurtain.analysis.attack.text import report_lines
     from ironcurtain.analysis.engine.policy_analysis import analyse_with_guarantees
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.cli.review.policy_argument import read_policy

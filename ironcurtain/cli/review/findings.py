@@ -72,7 +72,8 @@ def command(
     engine gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.engine.policy_analysis import analyse_policy
-    from ironcurtain.analysis.findings import findings, text
+    from ironcurtain.analysis.findings import findings
+    from ironcurtain.analysis.findings.report import markdown_lines, text_lines
     from ironcurtain.analysis.findings.waivers import Waivers
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.cli.review.policy_argument import read_policy
@@ -92,7 +93,7 @@ def command(
     if format_ == "json":
         click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
     elif not (quiet and not failing):
-        lines = text.text_lines if format_ == "text" else text.markdown_lines
+        lines = text_lines if format_ == "text" else markdown_lines
         click.echo("\n".join(lines(report)))
     file = Path(waivers) if waivers is not None else policy.project.root / _WAIVERS
     raise_all([_error(each, accepted, file) for each in report.stale])

@@ -71,8 +71,7 @@ def command(
     3 it cannot be told: too much is unknown, a log is not intact, no engine.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.forecast.forecast import decide_profile, decide_records, forecast
-    from ironcurtain.analysis.forecast.report import Profile
-    from ironcurtain.analysis.forecast.text import text_lines
+    from ironcurtain.analysis.forecast.report import Profile, text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.bundle.opening import Trust, open_bundle
     from ironcurtain.cli.review.assumed_facts import assumed_world

@@ -51,7 +51,7 @@ def command(
     gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.narrowing.narrowing import narrowing
-    from ironcurtain.analysis.narrowing.text import text_lines
+    from ironcurtain.analysis.narrowing.report import text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.bundle.opening import Trust, open_bundle
     from ironcurtain.cli.review.assumed_facts import assumed_scenarios

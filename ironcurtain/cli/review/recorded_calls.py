@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ironcurtain.analysis.replay.replay import Replayer
-from ironcurtain.analysis.replay.summary import is_decided
+from ironcurtain.analysis.replay.report import is_decided
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.this_host import ThisHost

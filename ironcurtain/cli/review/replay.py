@@ -51,7 +51,7 @@ def command(
     Exit: 0 nothing flips, 1 something does, 2 wrong options or files,
     3 it cannot be told: something is unknown, the log is not intact, no engine.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.analysis.replay.summary import summed_up, text_lines
+    from ironcurtain.analysis.replay.report import summed_up, text_lines
     from ironcurtain.bundle.opening import Trust, open_bundle
     from ironcurtain.cli.review.policy_argument import bundle_or_project
     from ironcurtain.cli.review.recorded_calls import log_key, recorded_decisions, replayer

@@ -65,7 +65,7 @@ def command(
     3 a server cannot be read, or the bundle or the engine fails.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.drift.drift import drift, touched
-    from ironcurtain.analysis.drift.text import text_lines
+    from ironcurtain.analysis.drift.report import text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.cli.review.policy_argument import read_policy

@@ -91,7 +91,7 @@ def add(
     Exit: 0 annotated (with --compile: compiled and verified), 1 it does not verify, 2 wrong options
     or files, 3 the server, a model or the engine fails, 4 a question waits for a person.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.analysis.onboarding.text import text_lines
+    from ironcurtain.analysis.onboarding.report import text_lines
     from ironcurtain.cli.author.annotate import annotate_tools, annotation_lines
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project

@@ -14,8 +14,8 @@ from ironcurtain.compiler.render.custom_modules import CustomModule
 from ironcurtain.compiler.render.render import render_policy
 from ironcurtain.compiler.rules.checks import check_policy
 from ironcurtain.compiler.rules.patterns import members
+from ironcurtain.decision.canonical.hosts import list_digest
 from ironcurtain.decision.canonical.patterns import canonical_pattern
-from ironcurtain.decision.canonical.public_suffixes import list_digest
 from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import PatternError

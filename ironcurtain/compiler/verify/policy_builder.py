@@ -13,8 +13,7 @@ from ironcurtain.compiler.render.policy_tests import with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_id
 from ironcurtain.compiler.verify.repair import RepairDraft, TriedDraft
 from ironcurtain.compiler.verify.verify import verify
-from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.relations import SANDBOX, forest
+from ironcurtain.decision.loaded_policy import SANDBOX, LoadedPolicy, forest
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,16 +20,52 @@ from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_cla
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.compiler.verify.bundle_checks import check_bundle
+from ironcurtain.bundle.revision import is_test
+from ironcurtain.compiler.render.input_schema import policy_input_schema
+from ironcurtain.compiler.render.render import SCHEMA
 from ironcurtain.compiler.verify.report import Check, Mismatch, Verification
 from ironcurtain.decision.roles import Registry
-from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
-from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
+from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError, raise_all
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.system import json_text
 from ironcurtain.system.background import beside
+from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import counted, marked, visible
+
+_TEST_RULE = re.compile(r"^test_\w+", re.MULTILINE)
+
+
+def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoReport:
+    """Check and test a bundle with OPA; return the report of its Rego tests.
+
+    The count of tests is held against the count of test rules in the text: OPA leaves out what it does
+    not take for a test, and a test that never ran proves nothing.
+
+    Raises:
+        RegoRejectedError: If OPA rejects a module.
+        VerificationError: If a test fails, or there are no tests.
+        EngineFailedError: If OPA does not answer.
+    """
+    with private_directory("work") as place:
+        directory = place / "bundle"
+        schema = place / "schemas" / f"{SCHEMA}.json"
+        bundle.write_directory(directory)
+        schema.parent.mkdir()
+        schema.write_text(json_text.pretty(policy_input_schema(registry)), encoding="utf-8")
+        with beside(partial(opa.test, directory)) as testing:
+            opa.check(directory, bundle=True, schemas=schema.parent)
+            report = testing.result()
+    raise_all([VerificationError(f"the Rego test {visible(t.name)} {t.outcome}") for t in report.failures])
+    written = sum(len(_TEST_RULE.findall(text)) for path, text in bundle.modules.items() if is_test(path))
+    if written == 0:
+        raise VerificationError("the bundle has no Rego tests, which proves nothing")
+    if len(report.tests) != written:
+        raise VerificationError(f"{written} Rego tests are written, but OPA ran {len(report.tests)}")
+    return report
+
 
 _MAX_CALL = 160
 REJECTED = "opa check"

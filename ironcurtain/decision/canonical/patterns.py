@@ -16,9 +16,8 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ironcurtain.decision.canonical.hosts import Host, canonical_host
+from ironcurtain.decision.canonical.hosts import Host, canonical_host, is_icann_suffix, is_public_suffix
 from ironcurtain.decision.canonical.identifiers import canonical_identifier
-from ironcurtain.decision.canonical.public_suffixes import is_icann_suffix, is_public_suffix
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import (
     DEFAULT_CASE_INSENSITIVE_HOSTS,

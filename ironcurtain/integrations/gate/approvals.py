@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
-from ironcurtain.analysis.diff.report import Change, Difference
-from ironcurtain.analysis.diff.text import details, statement
+from ironcurtain.analysis.diff.report import Change, Difference, details, statement
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.approvals_file import DiffApproval, DiffApprovals
 from ironcurtain.integrations.gate.document import shown_path

@@ -5,10 +5,8 @@ What a spelling stands for is known from how it was made, and not from the canon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
 
 from ironcurtain.system.frozen import JsonValue
 
@@ -90,6 +88,3 @@ class SpellingContext:
     places: tuple[str, ...] = ()
     links: Links = field(default_factory=Links)
     folding_hosts: frozenset[str] = frozenset()
-
-
-Respeller: TypeAlias = Callable[[str, SpellingContext], Iterator[Spelling]]

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from ironcurtain.analysis.findings.finder import Finder
 from ironcurtain.analysis.findings.kinds.clause_claims import clause_claims
-from ironcurtain.analysis.findings.kinds.contradictory_scenarios import contradictory_scenarios
 from ironcurtain.analysis.findings.kinds.dead_rules import dead_rules
-from ironcurtain.analysis.findings.kinds.evadable_rules import evadable_rules
+from ironcurtain.analysis.findings.kinds.evadable_rules import evadable_rules, sandbox_bypasses
 from ironcurtain.analysis.findings.kinds.idle_lists import idle_lists
-from ironcurtain.analysis.findings.kinds.language_arguments import language_arguments
 from ironcurtain.analysis.findings.kinds.open_allows import open_allows
-from ironcurtain.analysis.findings.kinds.sandbox_bypasses import sandbox_bypasses
-from ironcurtain.analysis.findings.kinds.scenario_clauses import scenario_clauses
+from ironcurtain.analysis.findings.kinds.scenario_clauses import contradictory_scenarios, scenario_clauses
 from ironcurtain.analysis.findings.kinds.uncovered_roles import uncovered_roles
 from ironcurtain.analysis.findings.kinds.unknown_names import unknown_names
 from ironcurtain.analysis.findings.kinds.unmatched_clauses import unmatched_clauses
-from ironcurtain.analysis.findings.kinds.unusable_tools import unusable_tools
+from ironcurtain.analysis.findings.kinds.unusable_tools import language_arguments, unusable_tools
 from ironcurtain.analysis.findings.kinds.vacuous_conditions import vacuous_conditions
 
 FINDERS: tuple[Finder, ...] = (

@@ -10,7 +10,7 @@ from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import AskedTool, ClauseOutcome
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.engine.search import FoundCall
-from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
+from ironcurtain.analysis.findings.context import FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import visible

@@ -11,8 +11,7 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.findings.context import FindingContext
-from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
+from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.system.text import visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ironcurtain.analysis.findings.draft import FindingDraft
+from ironcurtain.analysis.findings.context import FindingDraft
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.model.verdict import Verdict

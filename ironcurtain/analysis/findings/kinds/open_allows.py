@@ -12,8 +12,7 @@ from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.findings.context import FindingContext, answers_of
-from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery
+from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation

@@ -12,8 +12,7 @@ from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.elements import ResourceKey, pairs
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
-from ironcurtain.analysis.findings.context import FindingContext
-from ironcurtain.analysis.findings.draft import FindingDraft
+from ironcurtain.analysis.findings.context import FindingContext, FindingDraft
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict

@@ -10,8 +10,7 @@ from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
 from ironcurtain.analysis.engine.space.variables import variables_of
-from ironcurtain.analysis.findings.context import FindingContext
-from ironcurtain.analysis.findings.draft import FindingDraft, rule_content
+from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, rule_content
 from ironcurtain.analysis.findings.finder import FinderInputs, UnknownName
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical import pointers

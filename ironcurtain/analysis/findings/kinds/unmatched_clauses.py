@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironcurtain.analysis.explain.report import QuotedClause
-from ironcurtain.analysis.findings.context import FindingContext, answers_of
+from ironcurtain.analysis.findings.context import (
+    FindingContext,
+    FindingDraft,
+    WitnessQuery,
+    answers_of,
+    rule_content,
+)
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
-from ironcurtain.analysis.findings.draft import FindingDraft, WitnessQuery, rule_content
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.system.text import quoted, visible
 

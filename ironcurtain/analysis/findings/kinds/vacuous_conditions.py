@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.wording import predicate_words
-from ironcurtain.analysis.findings.context import FindingContext
-from ironcurtain.analysis.findings.draft import FindingDraft
+from ironcurtain.analysis.findings.context import FindingContext, FindingDraft
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical.patterns import contains

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironcurtain.analysis.drift.drift import drift
-from ironcurtain.analysis.drift.report import DriftedTool, DriftReport
-from ironcurtain.analysis.drift.text import argument_lines
+from ironcurtain.analysis.drift.report import DriftedTool, DriftReport, argument_lines
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.document import shown_path
 from ironcurtain.integrations.gate.subject import PolicyUnderReview

@@ -10,10 +10,8 @@ from support.documents import text_at
 from support.policies import rule, tool
 
 from ironcurtain.analysis.attack.bases import RecordedCalls, places_of
-from ironcurtain.analysis.attack.limits import MAXIMUM
-from ironcurtain.analysis.attack.report import AttackReport
+from ironcurtain.analysis.attack.report import MAXIMUM, AttackReport, report_lines
 from ironcurtain.analysis.attack.run import attack
-from ironcurtain.analysis.attack.text import report_lines
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.engine.command import OpaCommand

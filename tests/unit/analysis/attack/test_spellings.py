@@ -15,9 +15,8 @@ import pytest
 from support.documents import text_at
 
 from ironcurtain.analysis.attack.scenes import folded
-from ironcurtain.analysis.attack.spellings.identifiers import respell_identifier
+from ironcurtain.analysis.attack.spellings.leaves import respell_identifier, respell_remote
 from ironcurtain.analysis.attack.spellings.paths import respell_path
-from ironcurtain.analysis.attack.spellings.remotes import respell_remote
 from ironcurtain.analysis.attack.spellings.spelling import (
     BROWSERS,
     FRESH,

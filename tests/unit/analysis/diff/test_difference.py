@@ -8,8 +8,7 @@ from typing import Any
 from support import shipped
 
 from ironcurtain.analysis.diff.difference import difference
-from ironcurtain.analysis.diff.report import Difference
-from ironcurtain.analysis.diff.text import markdown_lines, text_lines
+from ironcurtain.analysis.diff.report import Difference, markdown_lines, text_lines
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 

@@ -10,7 +10,7 @@ from support.policies import annotations_of, compiled
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.diff.difference import difference
-from ironcurtain.analysis.diff.text import text_lines
+from ironcurtain.analysis.diff.report import text_lines
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.findings.contradictions import CONTRADICTED

@@ -11,8 +11,7 @@ from support.documents import text_at
 from support.planted import findings_of
 
 from ironcurtain.analysis.findings.findings import waived
-from ironcurtain.analysis.findings.report import Finding, FindingReport
-from ironcurtain.analysis.findings.text import markdown_lines, text_lines
+from ironcurtain.analysis.findings.report import Finding, FindingReport, markdown_lines, text_lines
 from ironcurtain.analysis.findings.waivers import Waiver, Waivers
 from ironcurtain.errors import FormatError, NewerFormatError
 from ironcurtain.system.files import parse_document

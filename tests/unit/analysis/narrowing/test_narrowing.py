@@ -10,10 +10,9 @@ import re2
 from support.documents import at, object_at
 from support.policies import annotations_of, compiled, rule, tool
 
+from ironcurtain.analysis.narrowing.keywords import portable_pattern
 from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing
-from ironcurtain.analysis.narrowing.pattern import portable_pattern
-from ironcurtain.analysis.narrowing.report import NarrowedTool
-from ironcurtain.analysis.narrowing.text import text_lines
+from ironcurtain.analysis.narrowing.report import NarrowedTool, text_lines
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import CustomModule
 from ironcurtain.decision.loaded_policy import Deployment

@@ -9,7 +9,7 @@ import pytest
 from support.signing import shipped
 
 from ironcurtain.bundle.signing.keys import new_key
-from ironcurtain.bundle.signing.opa_digest import opa_digest
+from ironcurtain.bundle.signing.signature import opa_digest
 from ironcurtain.engine.locate import find
 from ironcurtain.system.json_text import MalformedJsonError
 from ironcurtain.system.subprocess_runner import clean_environment, run

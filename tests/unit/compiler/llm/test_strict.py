@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.documents import at
 
-from ironcurtain.compiler.llm.providers.strict import relaxed, strict
+from ironcurtain.compiler.llm.providers.openai import relaxed, strict
 
 NAME = {"type": "string"}
 SCALAR = {"anyOf": [NAME, {"type": "number"}, {"type": "boolean"}]}

@@ -8,7 +8,7 @@ from pathlib import Path
 import publicsuffixlist
 import pytest
 
-from ironcurtain.decision.canonical.public_suffixes import is_icann_suffix, is_public_suffix, list_digest
+from ironcurtain.decision.canonical.hosts import is_icann_suffix, is_public_suffix, list_digest
 
 
 @pytest.mark.parametrize(

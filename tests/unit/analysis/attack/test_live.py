@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironcurtain.analysis.attack.scratch import Scratch, marks_in
+from ironcurtain.analysis.attack.live import Scratch, marks_in
 from ironcurtain.analysis.attack.spellings.spelling import Links
 
 
