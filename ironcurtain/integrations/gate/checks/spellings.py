@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 
-from ironcurtain.analysis.attack.report import AttackReport, Break
+from ironcurtain.analysis.attack.report import AttackReport, Break, break_lines, summary
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.system.text import counted
@@ -17,18 +17,17 @@ def attacked(subject: PolicyUnderReview) -> tuple[Check, ...]:
     if not subject.demands.attack:
         return (Check(name=name, status="skipped", summary="none is demanded"),)
     # Loading it takes longer than some checks, and most projects do not ask for it.
-    run, text = (importlib.import_module(f"ironcurtain.analysis.attack.{name}") for name in ("run", "text"))
+    run = importlib.import_module("ironcurtain.analysis.attack.run")
     evidence, scenarios = subject.evidence.guaranteed, subject.scenarios.scenarios
     report: AttackReport = run.attack(evidence, scenarios, subject.engine)
     problems = tuple(
-        _problem(subject, number, each, text.break_lines(each))
-        for number, each in enumerate(report.breaks, 1)
+        _problem(subject, number, each, break_lines(each)) for number, each in enumerate(report.breaks, 1)
     )
     return (
         Check(
             name=name,
             status="failed" if problems else "passed",
-            summary=f"{counted(sum(report.tried.values()), 'respelled call')}, {text.summary(report)}",
+            summary=f"{counted(sum(report.tried.values()), 'respelled call')}, {summary(report)}",
             problems=problems,
         ),
     )
