@@ -77,8 +77,7 @@ def renamed(**other: Any) -> ApprovalRequest:
 NAMES = ["$(touch OWNED)", "`touch OWNED`", "'; touch OWNED; '", '"; touch OWNED; "', "--help", "%n\\x"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_argument_text_in_the_message_is_a_command(name: str, tmp_path: Path) -> None:
+def test_argument_text_in_the_message_is_a_command(tmp_path: Path) -> None:
     """Through the proxy, with a hook of the documented form that hands the message to a program."""
     place = Place(tmp_path.resolve())
     place.publish([rule("removal", "escalate", tool=["remove"])], place.names)
@@ -89,13 +88,15 @@ def test_argument_text_in_the_message_is_a_command(name: str, tmp_path: Path) ->
     async def call() -> None:
         async with place.client("--on-approval", command, "--patience", "0.1") as client:
             await until(place.is_up)
-            result = await client.call_tool("fix__remove", {"path": f"{place.home}/{name}"})
-            assert "Repeat exactly the same call" in text_of(result)
-            await until(out.exists)
+            for name in NAMES:
+                result = await client.call_tool("fix__remove", {"path": f"{place.home}/{name}"})
+                assert "Repeat exactly the same call" in text_of(result), name
+                await until(out.exists)
+                assert out.read_text().startswith("Waits for you: fix remove deletes "), name
+                assert name.replace('"', '\\"').replace("\\x", "\\\\x") in out.read_text()
+                out.unlink()
 
     anyio.run(call)
-    assert out.read_text().startswith("Waits for you: fix remove deletes ")
-    assert name.replace('"', '\\"').replace("\\x", "\\\\x") in out.read_text()
     assert not owned.exists()
     assert not (place.home / "OWNED").exists()
 

@@ -31,8 +31,8 @@ COMMANDS = {
 
 
 @pytest.fixture
-def inside(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Inside:
-    return Inside(monkeypatch, capfd)
+def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
+    return Inside(monkeypatch)
 
 
 class Trap:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import Ended
 from fixtures.tiny_project import tree
 from pytest_httpserver import HTTPServer
-from support.modelled import Modelled, Place, Ran
+from support.modelled import Modelled, Place
 
 pytestmark = pytest.mark.bench
 SERVERS = ("calendar", "drive", "files", "git", "mail")
@@ -60,7 +61,7 @@ class Large(Modelled):
             "intent": [{"scenarios": [INTENT]}],
         }
 
-    def compile(self) -> Ran:
+    def compile(self) -> Ended:
         return self.run("compile", "--model", "m", "--intent", "--saved-tools")
 
 
@@ -96,30 +97,25 @@ def rules(request: Any) -> Any:
 
 
 @pytest.fixture
-def large(
-    threaded_server: HTTPServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Large:
-    return Large(Place(threaded_server, tmp_path, monkeypatch, capsys))
+def large(threaded_server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Large:
+    return Large(Place(threaded_server, tmp_path, monkeypatch))
 
 
 def test_first_compile_no_change_and_one_clause_edited(large: Large) -> None:
     first = large.compile()
-    assert first.returncode == 0, first.stderr
+    assert first.code == 0, first.err
     calls = large.calls
     assert calls["annotate"] + calls["clauses"] + calls["rules"] <= 15
     assert calls["intent"] <= 2
     assert calls.keys() == {"annotate", "clauses", "rules", "intent"}
     before = tree(large.directory / "generated")
-    assert large.compile().returncode == 0
+    assert large.compile().code == 0
     assert large.calls == {}
     assert tree(large.directory / "generated") == before
     constitution = large.directory / "constitution.md"
     constitution.write_text(constitution.read_text().replace("Using git needs", "Using git always needs"))
     edited = large.compile()
-    assert edited.returncode == 0, edited.stderr
+    assert edited.code == 0, edited.err
     calls = large.calls
     assert sum(calls.values()) <= 3, calls
     assert calls.keys() <= {"clauses", "rules", "intent"}

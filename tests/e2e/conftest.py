@@ -10,8 +10,8 @@ from fixtures.tiny_project import ANNOTATIONS, RULES, answer, write_project
 
 
 @pytest.fixture
-def inside(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Inside:
-    return Inside(monkeypatch, capfd)
+def inside(monkeypatch: pytest.MonkeyPatch) -> Inside:
+    return Inside(monkeypatch)
 
 
 @pytest.fixture(scope="session")

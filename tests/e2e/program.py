@@ -57,22 +57,18 @@ def program(*arguments: str | bytes, cwd: Path | None = None, **more: str) -> En
 
 @dataclass(frozen=True)
 class Inside:
-    """Runs command lines inside the test, in a directory: the same function that the program calls."""
+    """Runs command lines inside the test, in the directory of the last one or in another."""
 
     monkeypatch: pytest.MonkeyPatch
-    capfd: pytest.CaptureFixture[str]
 
     def __call__(self, *arguments: str, cwd: Path | None = None) -> Ended:
         if cwd is not None:
             self.monkeypatch.chdir(cwd)
-        self.capfd.readouterr()
-        code = run_command(arguments)
-        captured = self.capfd.readouterr()
-        return Ended(code, captured.out, captured.err)
+        return in_process(*arguments, cwd=Path.cwd())
 
 
 def in_process(*arguments: str, cwd: Path, **more: str) -> Ended:
-    """Run the command line as `program` does, inside this process: for fixtures that outlive one test."""
+    """Run the command line as `program` does, inside this process: the same function that it calls."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n") for _ in range(2))
     with (
         pytest.MonkeyPatch.context() as patch,

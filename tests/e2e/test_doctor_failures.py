@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from support import failures_around, failures_of_policy
 from support.contained import NEEDS_SANDBOX
 from support.failures_of_policy import SECRET
-from support.house import House
+from support.healthy_installation import House
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "schemas" / "doctor.json").read_text()))
 PLANTS = [*failures_of_policy.PLANTS, *failures_around.PLANTS]

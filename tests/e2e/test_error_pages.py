@@ -72,11 +72,11 @@ def test_an_error_that_is_none(inside: Inside) -> None:
     assert (ended.code, ended.codes) == (2, ["IC1001"])
 
 
-def test_the_form_of_an_error(inside: Inside) -> None:
-    inside.monkeypatch.chdir(ROOT)
+def test_the_form_of_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
     where = Place(str(ROOT / "LICENSE"), 2, 34)
     assert print_failure(FormatError("bad \x1b[31m \\", where=where, hint="Fix it."), debug=False) == 2
-    assert inside.capfd.readouterr().err == (
+    assert capsys.readouterr().err == (
         "error[IC1003]: bad \\x1b[31m \\\n"
         "  --> LICENSE:2:34\n"
         "   |                                  Apache License\n"
@@ -85,14 +85,14 @@ def test_the_form_of_an_error(inside: Inside) -> None:
     )
 
 
-def test_a_bug_has_a_status_of_its_own(inside: Inside) -> None:
+def test_a_bug_has_a_status_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     bug = RuntimeError("secret")
     assert print_failure(bug, debug=False) == Exit.BUG
-    said = inside.capfd.readouterr().err
+    said = capsys.readouterr().err
     assert said.startswith("error[IC0001]: a bug in IronCurtain: RuntimeError\n")
     assert "secret" not in said
     assert print_failure(bug, debug=True) == Exit.BUG
-    assert "RuntimeError: secret" in inside.capfd.readouterr().err
+    assert "RuntimeError: secret" in capsys.readouterr().err
 
 
 def test_debug_shows_where_an_error_comes_from(inside: Inside) -> None:

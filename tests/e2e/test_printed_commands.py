@@ -8,10 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from e2e.program import ROOT, environment
 from fixtures.tiny_project import answer
-from support.notes import LIST, READ, TOOLS
+from support.notes_project import LIST, READ, TOOLS
 
 ASK = {"name": "notes-ask", "clause": "C3", "if": {"tool": ["list_tags", "read_note"]}, "then": "escalate"}
 RULES = {"rules": [{**ASK, "description": "", "reason": "C3 says so."}], "not_enforceable": []}
@@ -45,15 +44,14 @@ class Shell:
         return ended.returncode, printed + ended.stderr
 
 
-@pytest.mark.parametrize("name", ["agent", "my agent's"])
-def test_what_init_prints_leads_to_a_verified_policy(name: str, tmp_path: Path) -> None:
-    project = tmp_path / name
+def test_what_init_prints_leads_to_a_verified_policy(tmp_path: Path) -> None:
+    project = tmp_path / "my agent's"
     project.mkdir()
     server = {"command": "/nowhere/at-all", "tools": "notes.json"}
     (project / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
     (project / "notes.json").write_text(json.dumps({"tools": [LIST, READ]}))
     shell = Shell(tmp_path, tmp_path / "home")
-    code, printed = shell.type(f'ironcurtain init "{name}"')
+    code, printed = shell.type(f'ironcurtain init "{project.name}"')
     assert code == 0
     steps = [line.strip() for line in printed.split("\nNext:\n")[1].splitlines() if line.startswith("  ")]
     assert len(steps) == 6

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.desk_story import Story, tell
+from support.support_desk_story import Story, tell
 from support.transcript import Transcript
 
 SAID = """\

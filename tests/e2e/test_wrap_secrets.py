@@ -42,13 +42,13 @@ print(parameters("hub", config).env["HUB_TOKEN"])
 
 
 @dataclass
-class Ran:
+class Ended:
     code: int
     out: str
     err: str
 
 
-Run = Callable[..., Ran]
+Run = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def run(tmp_path: Path) -> Run:
         "XDG_RUNTIME_DIR": str(tmp_path),
     }
 
-    def run(*command: str, session: bool = True) -> Ran:
+    def run(*command: str, session: bool = True) -> Ended:
         ended = subprocess.run(
             [*(SESSION if session else ()), *command],
             env=environment,
@@ -89,7 +89,7 @@ def run(tmp_path: Path) -> Run:
             check=False,
             timeout=120,
         )
-        return Ran(ended.returncode, ended.stdout, ended.stderr)
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     return run
 

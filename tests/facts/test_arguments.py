@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import f0
-from support.f0 import READ, WRITE
+from support import acceptance
+from support.acceptance import READ, WRITE
 from support.policies import compiled, rule, tool, write_bundle
 
 from ironcurtain import Policy
@@ -22,12 +22,12 @@ ANY = [rule("any", "allow", server=["filesystem", "git", "fetch"])]
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> f0.Places:
-    return f0.Places.make(tmp_path)
+def places(tmp_path: Path) -> acceptance.Places:
+    return acceptance.Places.make(tmp_path)
 
 
 def decide(
-    places: f0.Places,
+    places: acceptance.Places,
     call: tuple[str, str, Any],
     *,
     rules: list[dict[str, Any]] = ANY,
@@ -35,7 +35,7 @@ def decide(
     protected: tuple[str, ...] = (),
     sandbox: str | None = "SB",
 ) -> Any:
-    bundle = write_bundle(places.base / "state", f0.SERVERS | (servers or {}), places.fill_all(rules))
+    bundle = write_bundle(places.base / "state", acceptance.SERVERS | (servers or {}), places.fill_all(rules))
     options: dict[str, Any] = {
         "sandbox": places.fill(sandbox) if sandbox else None,
         "home": places.home,
@@ -67,13 +67,16 @@ FACTS: list[tuple[str, tuple[str, str, Any], tuple[str, ...], tuple[str, str]]] 
 
 @pytest.mark.parametrize(("call", "protected", "expected"), [f[1:] for f in FACTS], ids=[f[0] for f in FACTS])
 def test_fact(
-    call: tuple[str, str, Any], protected: tuple[str, ...], expected: tuple[str, str], places: f0.Places
+    call: tuple[str, str, Any],
+    protected: tuple[str, ...],
+    expected: tuple[str, str],
+    places: acceptance.Places,
 ) -> None:
     decision = decide(places, call, protected=protected)
     assert (decision.verdict, decision.rule) == expected, decision.reason
 
 
-def test_a25_traversal_out_of_a_sandbox_chosen_at_start(places: f0.Places) -> None:
+def test_a25_traversal_out_of_a_sandbox_chosen_at_start(places: acceptance.Places) -> None:
     decision = decide(places, read("../../etc/passwd"), rules=[])
     assert (decision.verdict, decision.rule) == ("deny", "default-deny")
 
@@ -93,7 +96,7 @@ def test_values_of_a_domain_list(fact: str) -> None:
             canonical_member("domain", value, Registry())
 
 
-def test_a115_a116_a117_what_is_sent(places: f0.Places) -> None:
+def test_a115_a116_a117_what_is_sent(places: acceptance.Places) -> None:
     servers = {"filesystem": [tool("read_multiple_files", paths=[READ], head=["none"], note=["none"])]}
     given = {"paths": ["src/a", "./a", "../a"], "head": 5, "note": {"deep": ["src/a", None]}}
     before = json.dumps(given)
@@ -104,13 +107,13 @@ def test_a115_a116_a117_what_is_sent(places: f0.Places) -> None:
     assert json.dumps(given) == before
 
 
-def test_a117_nothing_stays_nothing(places: f0.Places) -> None:
+def test_a117_nothing_stays_nothing(places: acceptance.Places) -> None:
     decision = decide(places, ("filesystem", "list_allowed_directories", {}))
     assert (decision.arguments, decision.verdict) == ({}, "allow")
 
 
 @pytest.mark.parametrize("schema", [True, False], ids=["by-schema", "by-role"])
-def test_a122_the_wrong_type_is_named(schema: bool, places: f0.Places) -> None:
+def test_a122_the_wrong_type_is_named(schema: bool, places: acceptance.Places) -> None:
     one = tool("read_file", path=[READ])
     if schema:
         one["input_schema"] = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -133,7 +136,9 @@ def with_default(*default: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("default", "sent"), [((".",), "SB"), (("sub",), "SB/sub"), ((), "SB")])
-def test_a123_the_default_is_judged_and_sent(default: tuple[str, ...], sent: str, places: f0.Places) -> None:
+def test_a123_the_default_is_judged_and_sent(
+    default: tuple[str, ...], sent: str, places: acceptance.Places
+) -> None:
     decision = decide(places, ("git", "git_status", {}), servers=with_default(*default))
     assert (decision.verdict, decision.rule) == ("allow", SANDBOX)
     assert decision.arguments == {"path": places.fill(sent)}
@@ -142,7 +147,7 @@ def test_a123_the_default_is_judged_and_sent(default: tuple[str, ...], sent: str
 
 @pytest.mark.parametrize("default", [(), (".",)])
 def test_a123_without_a_working_root_the_argument_is_asked_for(
-    default: tuple[str, ...], places: f0.Places
+    default: tuple[str, ...], places: acceptance.Places
 ) -> None:
     decision = decide(places, ("git", "git_status", {}), servers=with_default(*default), sandbox=None)
     assert decision.verdict == "deny"
@@ -155,20 +160,20 @@ def test_b19_a_misspelt_verdict_never_loads(then: Any) -> None:
         compiled([rule("r", then, roles=[READ])])
 
 
-def test_b26_a_reason_shows_no_control_characters(places: f0.Places) -> None:
+def test_b26_a_reason_shows_no_control_characters(places: acceptance.Places) -> None:
     for name, value in (("path", "/a\u001b[2Kb\u202e"), ("x\n\u001b[1m", "y"), ("path", "file://\u200b")):
         reason = decide(places, ("filesystem", "read_file", {name: value})).reason
         assert reason.isprintable()
 
 
-def test_b27_many_missing_components_below_a_link(places: f0.Places) -> None:
+def test_b27_many_missing_components_below_a_link(places: acceptance.Places) -> None:
     (places.sandbox / "ln").symlink_to(places.base / "outside")
     decision = decide(places, read("SB/ln" + "/n" * 70), rules=[])
     assert (decision.verdict, decision.rule) == ("deny", "default-deny")
     assert decision.subjects[0].value == f"{places.base}/outside" + "/n" * 70
 
 
-def test_a37_a38_roles_of_a_move_are_discharged_one_by_one(places: f0.Places) -> None:
+def test_a37_a38_roles_of_a_move_are_discharged_one_by_one(places: acceptance.Places) -> None:
     decision = decide(
         places, ("filesystem", "move_file", {"source": "SB/a", "destination": "/opt/x"}), rules=[]
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import f0
+from support import acceptance
 from support.policies import rule, write_bundle, write_servers
 
 from ironcurtain import Policy
@@ -16,14 +16,14 @@ UNREPRESENTABLE = "structural-unrepresentable-argument"
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> f0.Places:
-    return f0.Places.make(tmp_path)
+def places(tmp_path: Path) -> acceptance.Places:
+    return acceptance.Places.make(tmp_path)
 
 
 def decide(
-    places: f0.Places, rules: list[dict[str, Any]], call: tuple[str, str, Any], gate: list[str] | None
+    places: acceptance.Places, rules: list[dict[str, Any]], call: tuple[str, str, Any], gate: list[str] | None
 ) -> tuple[str, str]:
-    bundle = write_bundle(places.base / "state", f0.SERVERS, rules)
+    bundle = write_bundle(places.base / "state", acceptance.SERVERS, rules)
     servers = None
     if gate is not None:
         settings = {"command": "true", "sandbox": {"network": {"allowedDomains": gate}}}
@@ -72,7 +72,7 @@ MATCHES = [
 
 
 @pytest.mark.parametrize(("url", "allowed", "covered"), [m[1:] for m in MATCHES], ids=[m[0] for m in MATCHES])
-def test_a_domain_condition(url: str, allowed: list[str], covered: bool, places: f0.Places) -> None:
+def test_a_domain_condition(url: str, allowed: list[str], covered: bool, places: acceptance.Places) -> None:
     expected = ("allow", "web") if covered else ("deny", "default-deny")
     assert decide(places, web(*allowed), ("fetch", "http_fetch", {"url": url}), None) == expected
 
@@ -119,12 +119,12 @@ def test_the_domain_gate(
     path: str,
     gate: list[str] | None,
     expected: tuple[str, str],
-    places: f0.Places,
+    places: acceptance.Places,
 ) -> None:
     assert decide(places, rules, ("git", "git_clone", {"url": url, "path": path}), gate) == expected
 
 
-def test_a84_a_fetch_url_with_credentials_is_refused(places: f0.Places) -> None:
+def test_a84_a_fetch_url_with_credentials_is_refused(places: acceptance.Places) -> None:
     call = ("fetch", "http_fetch", {"url": "https://user:pass@github.com/"})
     assert decide(places, web("github.com"), call, None) == ("deny", UNREPRESENTABLE)
 
@@ -133,6 +133,6 @@ def test_a84_a_fetch_url_with_credentials_is_refused(places: f0.Places) -> None:
     ("url", "verdict"),
     [("https://github.com/", "allow"), ("https://api.github.com/", "allow"), ("https://evil.com/", "deny")],
 )
-def test_a90_allowed_domains_before_a_deny(url: str, verdict: str, places: f0.Places) -> None:
+def test_a90_allowed_domains_before_a_deny(url: str, verdict: str, places: acceptance.Places) -> None:
     rules = [*web("*.github.com"), rule("no-web", "deny", roles=["fetch-url"])]
     assert decide(places, rules, ("fetch", "http_fetch", {"url": url}), None)[0] == verdict

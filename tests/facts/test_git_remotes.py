@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import f0
+from support import acceptance
 from support.policies import rule, write_bundle, write_servers
 
 from ironcurtain import Policy
@@ -29,12 +29,12 @@ GATE = "structural-domain-escalate"
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> f0.Places:
-    return f0.Places.make(tmp_path_factory.mktemp("remotes"))
+def places(tmp_path_factory: pytest.TempPathFactory) -> acceptance.Places:
+    return acceptance.Places.make(tmp_path_factory.mktemp("remotes"))
 
 
 @pytest.fixture(scope="module")
-def policies(places: f0.Places) -> Iterator[Policies]:
+def policies(places: acceptance.Places) -> Iterator[Policies]:
     with ExitStack() as stack:
         yield Policies(places, stack)
 
@@ -43,7 +43,7 @@ def policies(places: f0.Places) -> Iterator[Policies]:
 class Policies:
     """Policies over the same places, each with an engine of its own for as long as the tests run."""
 
-    places: f0.Places
+    places: acceptance.Places
     stack: ExitStack
     loaded: dict[str, Policy] = field(default_factory=dict)
 
@@ -55,7 +55,7 @@ class Policies:
             if gate is not None:
                 settings = {"command": "true", "sandbox": {"network": {"allowedDomains": gate}}}
                 servers = write_servers(self.places.base / "permitted-b", {"git": settings})
-            bundle = write_bundle(self.places.base / "state", f0.SERVERS, rules)
+            bundle = write_bundle(self.places.base / "state", acceptance.SERVERS, rules)
             policy = Policy.load(bundle, sandbox=self.places.sandbox, home=self.places.home, servers=servers)
             self.loaded[key] = self.stack.enter_context(policy)
         return self.loaded[key]
@@ -66,7 +66,7 @@ def git(repository: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=repository, env=environment, check=True, capture_output=True)
 
 
-def repository(places: f0.Places, settings: list[str]) -> Path:
+def repository(places: acceptance.Places, settings: list[str]) -> Path:
     """Make a repository in the sandbox; each setting is `key=value`, added in order."""
     path = emptied(places)
     git(path, "init", "-q", "-b", "main")
@@ -75,7 +75,7 @@ def repository(places: f0.Places, settings: list[str]) -> Path:
     return path
 
 
-def emptied(places: f0.Places) -> Path:
+def emptied(places: acceptance.Places) -> Path:
     """Make the directory of the repository, with nothing in it."""
     path = places.sandbox / "repo"
     shutil.rmtree(path, ignore_errors=True)

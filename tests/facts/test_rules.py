@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import f0
-from support.f0 import DELETE, READ, WRITE
+from support import acceptance
+from support.acceptance import DELETE, READ, WRITE
 from support.policies import rule, tool, write_bundle
 
 from ironcurtain import Policy
@@ -25,7 +25,7 @@ class Fact:
     rules: list[dict[str, Any]]
     call: tuple[str, str, Any]
     expect: tuple[str, str]
-    servers: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: f0.SERVERS)
+    servers: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: acceptance.SERVERS)
     lists: dict[str, Any] | None = None
     sandbox: bool = True
 
@@ -267,12 +267,12 @@ FACTS = [
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> f0.Places:
-    return f0.Places.make(tmp_path)
+def places(tmp_path: Path) -> acceptance.Places:
+    return acceptance.Places.make(tmp_path)
 
 
 @pytest.mark.parametrize("fact", FACTS, ids=[fact.id for fact in FACTS])
-def test_fact(fact: Fact, places: f0.Places) -> None:
+def test_fact(fact: Fact, places: acceptance.Places) -> None:
     bundle = write_bundle(places.base / "state", fact.servers, places.fill_all(fact.rules), lists=fact.lists)
     sandbox = places.sandbox if fact.sandbox else None
     with Policy.load(bundle, sandbox=sandbox, home=places.home) as policy:
@@ -281,17 +281,17 @@ def test_fact(fact: Fact, places: f0.Places) -> None:
     assert (decision.verdict, decision.rule) == fact.expect, decision.reason
 
 
-def test_a106_a_missing_list_neither_builds_nor_loads(places: f0.Places) -> None:
+def test_a106_a_missing_list_neither_builds_nor_loads(places: acceptance.Places) -> None:
     with pytest.raises(ListError, match="missing"):
         write_bundle(
             places.base,
-            f0.SERVERS,
+            acceptance.SERVERS,
             [rule("r", "allow", domains={"roles": ["fetch-url"], "allowed": ["@missing"]})],
         )
 
 
-def test_a113_tilde_forms(places: f0.Places) -> None:
-    bundle = write_bundle(places.base / "state", f0.SERVERS, [])
+def test_a113_tilde_forms(places: acceptance.Places) -> None:
+    bundle = write_bundle(places.base / "state", acceptance.SERVERS, [])
     with Policy.load(bundle, sandbox=places.sandbox, home=places.home) as policy:
         sent = policy.decide(*read_all("~/x", "~", "a/~/b", "./a", "../a")).arguments
     home, sandbox = str(places.home), str(places.sandbox)
@@ -312,20 +312,20 @@ APP = ".app/sessions/s/sandbox"
     ids=["A14", "A15", "A16"],
 )
 def test_a_sandbox_inside_a_protected_directory(
-    path: str, expect: tuple[str, str], places: f0.Places
+    path: str, expect: tuple[str, str], places: acceptance.Places
 ) -> None:
     sandbox = places.home / APP
     sandbox.mkdir(parents=True)
-    bundle = write_bundle(places.base / "state", f0.SERVERS, [])
+    bundle = write_bundle(places.base / "state", acceptance.SERVERS, [])
     with Policy.load(bundle, sandbox=sandbox, home=places.home, protected=[places.home / ".app"]) as policy:
         decision = policy.decide(*read(path))
     assert (decision.verdict, decision.rule) == expect
 
 
-def test_b28_a_hard_link_in_the_sandbox_to_a_protected_file(places: f0.Places) -> None:
+def test_b28_a_hard_link_in_the_sandbox_to_a_protected_file(places: acceptance.Places) -> None:
     secret = places.base / "state" / "config.json"
     (places.sandbox / "innocent").hardlink_to(secret)
-    bundle = write_bundle(places.base / "permitted-a", f0.SERVERS, [])
+    bundle = write_bundle(places.base / "permitted-a", acceptance.SERVERS, [])
     for protected in (secret, secret.parent):
         with Policy.load(bundle, sandbox=places.sandbox, home=places.home, protected=[protected]) as policy:
             decision = policy.decide(*read("SB/innocent".replace("SB", str(places.sandbox))))

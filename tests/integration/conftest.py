@@ -8,12 +8,7 @@ from support.modelled import Place
 
 
 @pytest.fixture
-def place(
-    threaded_server: HTTPServer,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Place:
+def place(threaded_server: HTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """Return where a project with a model on loopback can stand."""
     threaded_server.clear()
-    return Place(threaded_server, tmp_path, monkeypatch, capsys)
+    return Place(threaded_server, tmp_path, monkeypatch)

@@ -52,7 +52,7 @@ class Office(Modelled):
 
     def compile(self, *arguments: str) -> int:
         self.ran = self.run("compile", "--saved-tools", "--model", "m", *arguments)
-        return self.ran.returncode
+        return self.ran.code
 
     def known(self) -> Any:
         return self.published("dynamic-lists.json")["lists"]["known"]
@@ -79,7 +79,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def resolved(office: Office, kept: Path) -> Office:
     """Return the office with `@known` resolved, by whichever test is the first to need it."""
     if not kept.exists():
-        assert office.compile() == 0, office.ran.stderr
+        assert office.compile() == 0, office.ran.err
         shutil.copytree(office.directory, kept)
     shutil.copytree(kept, office.directory, dirs_exist_ok=True)
     office.model.requests.clear()
@@ -87,27 +87,27 @@ def resolved(office: Office, kept: Path) -> Office:
 
 
 def test_a_list_that_rules_name_is_resolved_once_and_kept(office: Office) -> None:
-    assert office.compile() == 0, office.ran.stderr
+    assert office.compile() == 0, office.ran.err
     assert office.calls == {"lists": 1}
     assert tuple(office.known()["resolved"]) == PEOPLE
-    assert f"@known holds {', '.join(PEOPLE)}" in office.ran.stderr
+    assert f"@known holds {', '.join(PEOPLE)}" in office.ran.err
     assert list((office.directory / "generated" / "answers").glob("lists-known-*.json"))
     before = tree(office.directory / "generated")
-    assert office.compile() == 0, office.ran.stderr
+    assert office.compile() == 0, office.ran.err
     assert office.calls == {}
     assert tree(office.directory / "generated") == before
     (office.directory / "work").mkdir()
     decided = ("decide", "--bundle", "generated/bundle", "--sandbox", "work", "--home", ".")
     for address, code in ((PEOPLE[1], Exit.NEEDS_APPROVAL), ("mallory@evil.example", Exit.NO)):
         arguments = json.dumps({"to": [address], "subject": "s", "body": "b"})
-        assert office.run(*decided, "office", "mail_send", arguments).returncode == code
+        assert office.run(*decided, "office", "mail_send", arguments).code == code
 
 
 def test_what_people_add_and_remove_survives_the_next_compile_and_asks_nobody(resolved: Office) -> None:
     office = resolved
-    assert office.run("lists", "add", "known", "eve@else.example").returncode == 0
-    assert office.run("lists", "remove", "known", PEOPLE[2]).returncode == 0
-    assert office.compile() == 0, office.ran.stderr
+    assert office.run("lists", "add", "known", "eve@else.example").code == 0
+    assert office.run("lists", "remove", "known", PEOPLE[2]).code == 0
+    assert office.compile() == 0, office.ran.err
     assert office.calls == {}
     found = office.known()
     assert (tuple(found["resolved"]), found["added"], found["removed"]) == (
@@ -121,9 +121,9 @@ def test_refreshing_the_stage_asks_and_calls_anew(resolved: Office) -> None:
     office = resolved
     server = office.directory / "server.py"
     server.write_text(server.read_text().replace('"to": ["bob@acme.example"]', '"to": ["new@acme.example"]'))
-    assert office.compile() == 0, office.ran.stderr
+    assert office.compile() == 0, office.ran.err
     assert (office.calls, tuple(office.known()["resolved"])) == ({}, PEOPLE)
-    assert office.compile("--refresh", "lists") == 0, office.ran.stderr
+    assert office.compile("--refresh", "lists") == 0, office.ran.err
     assert office.calls == {"lists": 1}
     assert "new@acme.example" in office.known()["resolved"]
 
@@ -132,12 +132,12 @@ def test_a_list_that_no_tool_fills_is_left_to_a_person_and_nothing_is_published(
     before = tree(office.directory / "generated")
     office.answers["lists"] = [{"resolved": [], "by_hand": [{"list": "known", "reason": "nothing fits"}]}]
     assert office.compile() == 2
-    assert "rules use @known, which is not resolved: nothing fits" in office.ran.stderr
-    assert "ironcurtain lists add known --type recipient" in office.ran.stderr
+    assert "rules use @known, which is not resolved: nothing fits" in office.ran.err
+    assert "ironcurtain lists add known --type recipient" in office.ran.err
     assert tree(office.directory / "generated") == before
     office.model.requests.clear()
-    assert office.run("lists", "add", "known", "--type", "recipient", *PEOPLE).returncode == 0
-    assert office.compile() == 0, office.ran.stderr
+    assert office.run("lists", "add", "known", "--type", "recipient", *PEOPLE).code == 0
+    assert office.compile() == 0, office.ran.err
     assert office.calls == {}  # a list is no part of the question about the rules
 
 
@@ -152,7 +152,7 @@ def test_an_obeyed_injection_fills_no_list(office: Office, changes: dict[str, st
     before = tree(office.directory / "generated")
     office.answers["lists"] = [{"resolved": [{**KNOWN, **changes}], "by_hand": []}]
     assert office.compile() == 3
-    assert said in office.ran.stderr
+    assert said in office.ran.err
     assert office.calls == {"lists": 3}
     assert tree(office.directory / "generated") == before
 
@@ -162,15 +162,15 @@ def test_where_nobody_may_be_asked_an_unresolved_list_ends_the_compile(resolved:
     (office.directory / "generated" / "dynamic-lists.json").unlink()
     for flag in ("--locked", "--offline"):
         assert office.compile(flag) == 2
-        assert "rules use @known, which is not defined" in office.ran.stderr
+        assert "rules use @known, which is not defined" in office.ran.err
         assert office.calls == {}
 
 
 def test_a_refusal_keeps_the_paid_answers(office: Office) -> None:
     office.answers["lists"] = [Playing(ANTHROPIC.answer("", "refusal")), {"resolved": [KNOWN], "by_hand": []}]
     assert office.compile() == 3
-    assert "error[IC3301]: question lists: the model refused" in office.ran.stderr
-    assert office.compile() == 0, office.ran.stderr
+    assert "error[IC3301]: question lists: the model refused" in office.ran.err
+    assert office.compile() == 0, office.ran.err
     assert office.calls == {"lists": 2}
 
 
@@ -188,10 +188,10 @@ def test_a_refresh_by_a_model_says_what_it_cost_and_keeps_to_a_budget(office: Of
         "--dry-run",
     )
     refused = office.run(*asked, "--max-cost", "1")
-    assert refused.returncode == 3
-    assert "nobody knows what anthropic:m costs" in refused.stderr
+    assert refused.code == 3
+    assert "nobody knows what anthropic:m costs" in refused.err
     assert office.calls == {}
     paid = office.run(*asked)
-    assert paid.returncode == 0, paid.stderr
-    assert "model: 1 call, 1,000 + 200 tokens, cost unknown" in paid.stderr
+    assert paid.code == 0, paid.err
+    assert "model: 1 call, 1,000 + 200 tokens, cost unknown" in paid.err
     assert office.calls == {"lists": 1}

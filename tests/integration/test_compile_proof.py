@@ -7,7 +7,7 @@ import json
 import pytest
 from fixtures.tiny_project import RULES, tree
 from support.modelled import Place
-from support.notes import Notes, rules_about
+from support.notes_project import Notes, rules_about
 
 GUARANTEES = """\
 format: ironcurtain/guarantees/v1
@@ -36,12 +36,12 @@ def project(place: Place) -> Project:
 
 def test_matrix_and_guarantees_are_part_of_the_result(project: Project) -> None:
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     checks = {check["name"]: check for check in project.published("verification.json")["checks"]}
     assert checks["guarantees"] == {"name": "guarantees", "ok": True, "count": 2, "detail": "all hold"}
     assert checks["decision matrix"]["count"] == 2
     assert "all exact" in checks["decision matrix"]["detail"]
-    printed = project.run("matrix", "generated/bundle", "--format", "json").stdout
+    printed = project.run("matrix", "generated/bundle", "--format", "json").out
     assert (project.directory / "generated" / "decision-matrix.json").read_text() == printed
     rows = [
         row
@@ -52,7 +52,7 @@ def test_matrix_and_guarantees_are_part_of_the_result(project: Project) -> None:
 
 
 def test_a_broken_guarantee_publishes_nothing_and_shows_the_call_and_the_rule(project: Project) -> None:
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     before = tree(project.directory / "generated")
     project.answers["rules"].append(rules_about("~/notes", "~/music"))
     constitution = project.directory / "constitution.md"
@@ -60,11 +60,11 @@ def test_a_broken_guarantee_publishes_nothing_and_shows_the_call_and_the_rule(pr
         constitution.read_text().replace("may be read.", "may be read, and in `~/music`.")
     )
     result = project.compile()
-    assert result.returncode == 1
-    assert "FAIL  guarantees: 2, 1 broken" in result.stderr
-    assert "error: guarantee notes-only is broken: never allow (C2)" in result.stderr
-    assert "/home/user/music" in result.stderr
-    assert "notes-allow-read" in result.stderr
+    assert result.code == 1
+    assert "FAIL  guarantees: 2, 1 broken" in result.err
+    assert "error: guarantee notes-only is broken: never allow (C2)" in result.err
+    assert "/home/user/music" in result.err
+    assert "notes-allow-read" in result.err
     assert tree(project.directory / "generated") == before
 
 
@@ -72,8 +72,8 @@ def test_a_guarantee_about_what_does_not_exist_is_refused(project: Project) -> N
     text = GUARANTEES.replace("list_tags", "list_everything")
     (project.directory / "guarantees.yaml").write_text(text)
     result = project.compile()
-    assert result.returncode == 2
-    assert "list_everything" in result.stderr
+    assert result.code == 2
+    assert "list_everything" in result.err
     assert not (project.directory / "generated").exists()
 
 
@@ -87,19 +87,19 @@ def test_a_directory_that_the_configuration_defines_is_told_where_clauses_name_i
     constitution.write_text(text)
     project.answers["rules"] = [rules_about("~/notes", "/srv/team")]
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     (told,) = project.texts("rules")
     assert '"Team share": "/srv/team"' in told
     assert "archive" not in told
-    assert "names" not in result.stderr
+    assert "names" not in result.err
 
 
 @pytest.mark.parametrize("path", ["work", "~/w*", "/srv/../etc", ""])
 def test_a_directory_that_is_none_is_refused_before_anything_is_asked(project: Project, path: str) -> None:
     project.add_setting(f'[directories]\nprojects = "{path}"')
     result = project.compile()
-    assert result.returncode == 2
-    assert "directories.projects" in result.stderr
+    assert result.code == 2
+    assert "directories.projects" in result.err
     assert project.calls == {}
 
 
@@ -107,19 +107,19 @@ def test_runs_of_two_models_that_differ_end_in_questions_whose_answers_are_kept(
     more = ("--runs", "2", "--second-model", "other")
     project.answers["rules"] = [RULES, rules_about("~/notes", "~/music")]
     result = project.compile(*more)
-    assert result.returncode == 4
-    assert "waiting[IC4001]: 1 question for a person; nothing was published" in result.stderr
-    assert "run 1 says deny, run 2 says allow by C2" in result.stderr
+    assert result.code == 4
+    assert "waiting[IC4001]: 1 question for a person; nothing was published" in result.err
+    assert "run 1 says deny, run 2 says allow by C2" in result.err
     assert [request["model"] for request in project.model.requests][-1] == "other"
     (question,) = json.loads((project.directory / "questions" / "open-questions.json").read_text())[
         "questions"
     ]
-    assert project.run("answer", question["id"], "no").returncode == 0
+    assert project.run("answer", question["id"], "no").code == 0
     project.model.requests.clear()
     result = project.compile(*more)
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {}
-    assert "a scenario of yours settles it" in result.stderr
+    assert "a scenario of yours settles it" in result.err
     assert set(project.scenarios("answer").values()) == {"deny"}
 
 
@@ -135,12 +135,12 @@ def test_a_judge_that_never_answers_validly_ends_the_compile_and_keeps_what_was_
     if stage == "judge":
         project.answers["judge"] = [{"judgements": [{**verdict, "scenario": "nobody"}], "probes": []}]
     result = project.compile()
-    assert result.returncode == 3
-    assert f"error[IC3301]: question {stage}" in result.stderr
-    assert "still not valid after 2 corrections" in result.stderr
+    assert result.code == 3
+    assert f"error[IC3301]: question {stage}" in result.err
+    assert "still not valid after 2 corrections" in result.err
     assert project.calls[stage] == 3
     assert not (project.directory / "generated").exists()
-    assert project.compile().returncode == 3
+    assert project.compile().code == 3
     assert project.calls == {stage: 3}
 
 
@@ -153,6 +153,6 @@ def test_confirmations_of_rules_that_are_gone_are_told(project: Project) -> None
     document = {"format": "ironcurtain/confirmations/v1", "rules": entries}
     (project.directory / "confirmations.yaml").write_text(json.dumps(document))
     result = project.compile()
-    assert result.returncode == 0, result.stderr
-    assert 'confirms rule "notes-gone", which does not exist' in result.stderr
-    assert 'confirms rule "notes-allow-read", which is not as it was then' in result.stderr
+    assert result.code == 0, result.err
+    assert 'confirms rule "notes-gone", which does not exist' in result.err
+    assert 'confirms rule "notes-allow-read", which is not as it was then' in result.err

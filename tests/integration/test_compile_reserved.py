@@ -53,9 +53,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_rules_about_reserved_tools_compile_and_are_no_drift(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = Inside(monkeypatch, capsys)
+    program = Inside(monkeypatch)
     assert program("compile", cwd=project).code == 4
     answer(project, "annotate-notes-1", ANNOTATIONS)
     assert program("compile", cwd=project).code == 4

@@ -15,11 +15,11 @@ import time
 
 import click
 import pytest
-from e2e.program import PROGRAM, environment
+from e2e.program import PROGRAM, Ended, environment
 from fixtures.tiny_project import tree
 from support.model_server import ANTHROPIC, OPENAI, Play, slow
-from support.modelled import Place, Playing, Ran
-from support.notes import COMPILE, Notes
+from support.modelled import Place, Playing
+from support.notes_project import COMPILE, Notes
 
 CANARY = "sk-canary-0123456789"
 FOREIGN = ("ANTHROPIC_", "OPENAI_", "GOOGLE_", "GEMINI_", "IRONCURTAIN_")
@@ -42,10 +42,10 @@ class Compiler(Notes):
         self.home.write_text(json.dumps(content))
         self.home.chmod(0o600)
 
-    def run(self, command: str, *arguments: str) -> Ran:
-        result = super().run(command, *arguments)
+    def run(self, *arguments: str) -> Ended:
+        result = super().run(*arguments)
         written = b"".join(data for name, data in tree(self.directory).items())
-        for shown in (result.stdout, result.stderr, written.decode(errors="replace")):
+        for shown in (result.out, result.err, written.decode(errors="replace")):
             assert CANARY not in shown
         return result
 
@@ -91,37 +91,37 @@ def test_an_interrupted_compile_repeats_no_paid_call(compiler: Compiler) -> None
     assert "model: 1 call, 1,000 + 200 tokens, cost $0.0060" in stderr
     assert compiler.kept > []
     assert compiler.calls == {"annotate": 1, "rules": 1}
-    assert compiler.compile().returncode == 0
+    assert compiler.compile().code == 0
     assert compiler.calls == {"rules": 1}
 
 
 def test_a_budget_stops_the_compile_and_a_larger_one_goes_on(compiler: Compiler) -> None:
     compiler.prices({"input": 0, "output": 15})
     result = compiler.compile("--max-cost", "0.481")
-    assert (result.returncode, result.stdout) == (3, "")
-    assert "error[IC3303]: question rules-notes was not asked: it may cost up to $0.4800" in result.stderr
-    assert "model: 1 call, 1,000 + 200 tokens, cost $0.0030" in result.stderr
+    assert (result.code, result.out) == (3, "")
+    assert "error[IC3303]: question rules-notes was not asked: it may cost up to $0.4800" in result.err
+    assert "model: 1 call, 1,000 + 200 tokens, cost $0.0030" in result.err
     assert compiler.kept > []
     assert not (compiler.directory / "generated").exists()
     assert compiler.calls == {"annotate": 1}
-    assert compiler.compile("--max-cost", "5").returncode == 0
+    assert compiler.compile("--max-cost", "5").code == 0
     assert compiler.calls == {"rules": 1}
 
 
 def test_each_stage_is_one_line_with_its_cost(compiler: Compiler) -> None:
     result = compiler.compile()
-    assert result.stdout == ""
-    assert "2/8 annotate: 2 tools of 1 server; 1 call, 1,000 + 200 tokens, cost $0.0060 (" in result.stderr
-    assert "\x1b" not in result.stderr
+    assert result.out == ""
+    assert "2/8 annotate: 2 tools of 1 server; 1 call, 1,000 + 200 tokens, cost $0.0060 (" in result.err
+    assert "\x1b" not in result.err
 
 
 def test_an_unknown_price_is_said_and_refuses_a_budget(compiler: Compiler) -> None:
     compiler.prices(None)
     result = compiler.compile("--max-cost", "1")
-    assert result.returncode == 3
-    assert "nobody knows what anthropic:m costs" in result.stderr
+    assert result.code == 3
+    assert "nobody knows what anthropic:m costs" in result.err
     assert compiler.model.requests == []
-    assert "cost unknown" in compiler.compile().stderr
+    assert "cost unknown" in compiler.compile().err
 
 
 @pytest.mark.parametrize(
@@ -139,10 +139,10 @@ def test_an_unknown_price_is_said_and_refuses_a_budget(compiler: Compiler) -> No
 def test_each_failure_ends_the_compile_in_its_own_words(compiler: Compiler, play: Play, said: str) -> None:
     compiler.model.script = [play]
     result = compiler.compile()
-    assert (result.returncode, result.stdout) == (3, "")
-    assert "error[IC3301]: question annotate-notes-1: " in result.stderr
-    assert said in result.stderr
-    assert "hint:" in result.stderr
+    assert (result.code, result.out) == (3, "")
+    assert "error[IC3301]: question annotate-notes-1: " in result.err
+    assert said in result.err
+    assert "hint:" in result.err
     assert not (compiler.directory / "generated").exists()
 
 
@@ -156,15 +156,15 @@ def test_the_traceback_of_a_failure_does_not_show_the_key_either(compiler: Compi
 def test_a_configuration_that_others_can_read_is_refused(compiler: Compiler) -> None:
     compiler.home.chmod(0o644)
     result = compiler.compile()
-    assert result.returncode == 2
-    assert "others can read or change it" in result.stderr
+    assert result.code == 2
+    assert "others can read or change it" in result.err
     assert compiler.model.requests == []
 
 
 def test_compile_and_judge_have_models_of_their_own(compiler: Compiler) -> None:
     result = compiler.compile("--judge-model", "nobody:x")
-    assert result.returncode == 2
-    assert "nobody:x" in result.stderr
+    assert result.code == 2
+    assert "nobody:x" in result.err
     assert compiler.model.requests == []
 
 

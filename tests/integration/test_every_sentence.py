@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fixtures.tiny_project import SCENARIOS
 from support.modelled import Place
-from support.notes import COMPILE, Notes
+from support.notes_project import COMPILE, Notes
 from support.transcript import Transcript
 
 NOTES = {"tool": ["read_note"], "paths": [{"roles": ["read-path"], "within": ["~/notes"]}]}
@@ -160,10 +160,10 @@ def test_the_report_names_every_sentence_with_its_outcome(place: Place, form: st
     project = Notes(place)
     told = write(project, form)
     result = project.compile()
-    assert result.returncode == 0, result.stderr
-    lines = [line for line in result.stderr.splitlines() if line.startswith("clause: ")]
+    assert result.code == 0, result.err
+    lines = [line for line in result.err.splitlines() if line.startswith("clause: ")]
     assert [line.split(": ", 2)[2] for line in lines] == told
-    explained = project.run("explain", "--bundle", "generated/bundle", "--clause", "all").stdout
+    explained = project.run("explain", "--bundle", "generated/bundle", "--clause", "all").out
     for outcome in told:
         assert outcome in explained
     published = project.published("verification.json")["clauses"]
@@ -191,9 +191,9 @@ def test_the_report_names_every_sentence_with_its_outcome(place: Place, form: st
         else []
     )
     for said in UNREAD if form == "Headings" else ():
-        assert said in result.stderr
+        assert said in result.err
         assert any(said in warning for warning in project.published("verification.json")["warnings"])
-    assert project.run("verify", "generated/bundle").returncode == 0
+    assert project.run("verify", "generated/bundle").code == 0
 
 
 def test_a_claim_that_does_not_hold_publishes_nothing(place: Place) -> None:
@@ -209,8 +209,8 @@ def test_a_claim_that_does_not_hold_publishes_nothing(place: Place) -> None:
         )
     ]
     result = project.compile()
-    assert result.returncode == 1
-    assert "calls of notes/list_tags are said to be asked about because of the clause C3" in result.stderr
+    assert result.code == 1
+    assert "calls of notes/list_tags are said to be asked about because of the clause C3" in result.err
     assert not (project.directory / "generated").exists()
 
 

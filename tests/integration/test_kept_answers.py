@@ -10,7 +10,7 @@ import pytest
 from fixtures.tiny_project import RULES, tree
 from support.model_server import ANTHROPIC
 from support.modelled import Place, Playing
-from support.notes import READ, TOOLS, Notes, rules_about
+from support.notes_project import READ, TOOLS, Notes, rules_about
 
 CALLER = {"sub": "u17", "age": 41}
 NEW_CLAUSE = "- Notes in `~/notes` and in `~/archive` may be read."
@@ -47,7 +47,7 @@ def answers(project: Notes, key: str) -> list[Path]:
 
 
 def test_intent_scenarios_name_the_caller_and_survive_a_compile_that_asks_for_none(project: Notes) -> None:
-    assert project.compile("--intent").returncode == 0
+    assert project.compile("--intent").code == 0
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1}
     (scenario,) = (
         s for s in project.published("test-scenarios.json")["scenarios"] if s.get("origin") == "intent"
@@ -55,60 +55,60 @@ def test_intent_scenarios_name_the_caller_and_survive_a_compile_that_asks_for_no
     assert scenario["call"]["caller"] == CALLER
     before = tree(project.directory / "generated")
     for flags in ((), ("--locked",)):
-        assert project.compile(*flags).returncode == 0
+        assert project.compile(*flags).code == 0
         assert tree(project.directory / "generated") == before
     assert project.calls == {}
-    assert project.compile("--no-intent").returncode == 0
+    assert project.compile("--no-intent").code == 0
     assert project.scenarios("intent") == {}
 
 
 def test_intent_scenarios_of_another_constitution_are_left_out_and_it_is_said(project: Notes) -> None:
-    assert project.compile("--intent").returncode == 0
+    assert project.compile("--intent").code == 0
     edit_clause(project)
     project.model.requests.clear()
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"rules": 1}
     assert project.scenarios("intent") == {}
-    assert "compile with --intent to have them written anew" in result.stderr
+    assert "compile with --intent to have them written anew" in result.err
 
 
 def test_an_edited_clause_shows_the_model_the_rules_in_force(project: Notes) -> None:
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     edit_clause(project)
     project.model.requests.clear()
     project.answers["rules"] = [rules_about("~/notes", "~/archive")]
     project.start_over("rules")
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     (text,) = project.texts("rules")
     shown = json.loads(text.split("<previous-data>")[1].split("</previous-data>")[0])
     assert [rule["name"] for rule in shown["rules"]] == [rule["name"] for rule in RULES["rules"]]
     assert [rule["if"] for rule in shown["rules"]] == [rule["if"] for rule in RULES["rules"]]
     assert {rule.get("clause_was", "") for rule in shown["rules"]} == {"", "Notes in `~/notes` may be read."}
     project.model.requests.clear()
-    assert project.compile("--refresh", "rules").returncode == 0
+    assert project.compile("--refresh", "rules").code == 0
     (text,) = project.texts("rules")
     assert "<previous-data>" not in text  # a second opinion
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     assert project.calls == {"rules": 1}
 
 
 def test_an_interrupted_refresh_goes_on_where_it_stopped(project: Notes) -> None:
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     project.answers["rules"] = [Playing(ANTHROPIC.answer("", "refusal")), RULES]
     project.start_over("rules")
     project.model.requests.clear()
     everything = ("--refresh", "annotate", "--refresh", "rules")
-    assert project.compile(*everything).returncode == 3
+    assert project.compile(*everything).code == 3
     assert project.calls == {"annotate": 1, "rules": 1}
-    assert project.compile(*everything).returncode == 0
+    assert project.compile(*everything).code == 0
     assert project.calls == {"rules": 1}
-    assert project.compile(*everything).returncode == 0
+    assert project.compile(*everything).code == 0
     assert project.calls == {"annotate": 1, "rules": 1}  # that refresh was over; this is the next one
 
 
 def test_a_refresh_that_did_not_verify_asks_once_more(project: Notes) -> None:
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     project.answers["rules"] = [rules_about("~/nodes"), RULES]
     project.answers["judge"] = [
         {
@@ -118,31 +118,31 @@ def test_a_refresh_that_did_not_verify_asks_once_more(project: Notes) -> None:
     ]
     project.start_over("rules")
     project.model.requests.clear()
-    assert project.compile("--refresh", "rules").returncode == 1
-    assert project.compile("--refresh", "rules").returncode == 0
+    assert project.compile("--refresh", "rules").code == 1
+    assert project.compile("--refresh", "rules").code == 0
     assert project.calls["rules"] == 2
 
 
 def test_an_edited_answer_is_checked_said_and_never_taken_for_the_models(project: Notes) -> None:
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     (path,) = answers(project, "rules-notes")
     document = json.loads(path.read_text())
     document["content"]["rules"][0]["reason"] = "Because I say so."
     path.write_text(json.dumps(document))
     project.model.requests.clear()
     result = project.compile("--locked")
-    assert result.returncode == 0, result.stderr
-    assert f"{path.name} was changed since it was given by anthropic:m" in result.stderr
+    assert result.code == 0, result.err
+    assert f"{path.name} was changed since it was given by anthropic:m" in result.err
     (path,) = answers(project, "rules-notes")
     kept = json.loads(path.read_text())
     assert (kept["provider"], kept["model"]) == ("manual", None)
     manifest = json.loads((project.directory / "generated" / "bundle" / ".manifest").read_text())
     assert "manual" in json.dumps(manifest)
-    assert "was changed since" not in project.compile("--locked").stderr
+    assert "was changed since" not in project.compile("--locked").err
     document["content"]["rules"][0]["then"] = "perhaps"
     path.write_text(json.dumps(document))
     spoilt = project.compile("--locked")
-    assert (spoilt.returncode, "IC4002" in spoilt.stderr) == (4, True)
+    assert (spoilt.code, "IC4002" in spoilt.err) == (4, True)
 
 
 def test_a_proposed_role_is_accepted_before_any_rule_is_asked_for(project: Notes) -> None:
@@ -156,12 +156,12 @@ def test_a_proposed_role_is_accepted_before_any_rule_is_asked_for(project: Notes
     proposing = {**annotated("none"), "proposed_roles": [CHANNEL]}
     project.answers["annotate"] = [{"tools": [listed, proposing]}, {"tools": [listed, annotated("channel")]}]
     told = project.run("annotate", "--model", "m", "--saved-tools")
-    assert (told.returncode, "for notes read_note channel" in told.stderr) == (0, True)
-    assert '\n[[roles]]\nname = "channel"\ndescription = "A channel."\n' in told.stderr
+    assert (told.code, "for notes read_note channel" in told.err) == (0, True)
+    assert '\n[[roles]]\nname = "channel"\ndescription = "A channel."\n' in told.err
     result = project.compile()
-    assert (result.returncode, project.calls) == (4, {"annotate": 1})
-    assert "error[IC1104]: the answer proposes the role channel for notes read_note channel" in result.stderr
-    _, _, block = result.stderr.partition("\n\n")
+    assert (result.code, project.calls) == (4, {"annotate": 1})
+    assert "error[IC1104]: the answer proposes the role channel for notes read_note channel" in result.err
+    _, _, block = result.err.partition("\n\n")
     block = block[: block.index("\n\n")]
     assert block.startswith("[[roles]]\n")
     settings = project.directory / "ironcurtain.toml"
@@ -181,7 +181,7 @@ def test_a_proposed_role_is_accepted_before_any_rule_is_asked_for(project: Notes
     ]
     project.start_over("rules")
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"annotate": 1, "rules": 1}
     (role,) = project.published("tool-annotations.json")["roles"]
     assert role["name"] == "channel"

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import Ended
 from fixtures.tiny_project import RULES, tree
-from support.modelled import Place, Ran, stage_of
-from support.notes import Notes, rules_about
+from support.modelled import Place, stage_of
+from support.notes_project import Notes, rules_about
 
 PROMPTS = Path(__file__).parents[1] / "golden" / "prompts"
 NOTE = {"path": "/home/user/notes/b"}
@@ -48,7 +49,7 @@ GOOD = {"op": "update", "name": "notes-allow-read", "rule": rule("notes-allow-re
 class Project(Notes):
     """The tiny project, compiled with the intent stage."""
 
-    def compile(self, *arguments: str) -> Ran:
+    def compile(self, *arguments: str) -> Ended:
         return super().compile("--intent", *arguments)
 
 
@@ -60,15 +61,15 @@ def project(place: Place) -> Project:
 def test_when_nothing_fails_nobody_judges_and_a_locked_compile_gives_the_same_bytes(project: Project) -> None:
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE), intended("deny", OTHER, "two")]}]
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1}
     assert project.scenarios("intent") == {"intent.one": "allow", "intent.two": "deny"}
     assert project.scenarios("generated")
     before = tree(project.directory / "generated")
-    assert project.compile("--locked").returncode == 0
+    assert project.compile("--locked").code == 0
     assert project.calls == {}
     assert tree(project.directory / "generated") == before
-    assert project.run("verify", "generated/bundle").returncode == 0
+    assert project.run("verify", "generated/bundle").code == 0
 
 
 def test_impossible_scenarios_are_left_out_and_cost_no_further_call(project: Project) -> None:
@@ -86,24 +87,24 @@ def test_impossible_scenarios_are_left_out_and_cost_no_further_call(project: Pro
         }
     ]
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1}
     assert project.scenarios("intent") == {"intent.one": "allow"}
     for name in ("unknown-argument", "missing-argument", "wrong-type", "against-structure", "no-object"):
-        assert name in result.stderr
+        assert name in result.err
 
 
 def test_an_error_in_a_scenario_is_corrected_in_the_scenario(project: Project) -> None:
     project.answers["intent"] = [{"scenarios": [intended("deny", NOTE)]}]
     project.answers["judge"] = [verdicts(judged("scenario", "allow"))]
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 1}
-    assert "scenario intent.one was corrected from deny to allow: the clause says allow" in result.stderr
+    assert "scenario intent.one was corrected from deny to allow: the clause says allow" in result.err
     assert project.scenarios("intent") == {"intent.one": "allow"}
     assert project.directories() == ["~/notes"]
     before = tree(project.directory / "generated")
-    assert project.compile("--locked").returncode == 0
+    assert project.compile("--locked").code == 0
     assert tree(project.directory / "generated") == before
 
 
@@ -113,14 +114,14 @@ def test_an_error_in_a_rule_is_corrected_by_a_patch_of_that_rule(project: Projec
     project.answers["judge"] = [verdicts(judged("rule", "allow", "read-note"), judged("rule", "allow"))]
     project.answers["repair"] = [{"patches": [GOOD]}]
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     # It is asked for with the prompts that were reviewed.
     for stage in ("intent", "judge", "repair"):
         (request,) = (each for each in project.model.requests if stage_of(each) == stage)
         text = f"{request['system']}\n\n{'-' * 20}\n\n{request['messages'][0]['content']}\n"
         assert text == (PROMPTS / f"{stage}.txt").read_text(), stage
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 1, "repair": 1}
-    assert "rule notes-allow-read was changed to repair what failed" in result.stderr
+    assert "rule notes-allow-read was changed to repair what failed" in result.err
     assert project.directories() == ["~/notes"]
     assert project.scenarios("intent") == {"intent.one": "allow"}
 
@@ -133,8 +134,8 @@ def test_a_handwritten_scenario_is_never_blamed(project: Project) -> None:
         verdicts(judged("undecided", "allow", "read-note")),
     ]
     result = project.compile()
-    assert result.returncode == 1
-    assert "read-note" in result.stderr
+    assert result.code == 1
+    assert "read-note" in result.err
     assert "is the author's own word" in project.texts("judge")[1]
     assert project.calls["judge"] == 2
     assert not (project.directory / "generated").exists()
@@ -183,7 +184,7 @@ def test_a_bad_patch_is_sent_back_with_its_mistake(project: Project, names: tupl
     project.answers["judge"] = [verdicts(judged("rule", "allow", "read-note"))]
     project.answers["repair"] = [{"patches": [patch]} for patch in (*(patch for patch, _ in bad), GOOD)]
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     for told, (_, said) in zip(project.texts("repair")[1:], bad, strict=True):
         assert said in told
     assert project.directories() == ["~/notes"]
@@ -199,11 +200,11 @@ def test_corrections_that_go_in_circles_end_with_a_question(project: Project) ->
     opened = {"op": "add", "name": "notes-x", "after": "notes-allow-read", "rule": rule("notes-x", "/etc")}
     project.answers["repair"] = [{"patches": [opened]}, {"patches": [{"op": "delete", "name": "notes-x"}]}]
     result = project.compile()
-    assert "go in circles" in result.stderr
+    assert "go in circles" in result.err
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 2, "repair": 2}
-    assert result.returncode == 4, result.stderr
-    assert '{"path": "/etc/motd"}' in result.stderr
-    assert "was added" not in result.stderr  # of what was tried the best is kept: no correction
+    assert result.code == 4, result.err
+    assert '{"path": "/etc/motd"}' in result.err
+    assert "was added" not in result.err  # of what was tried the best is kept: no correction
     assert not (project.directory / "generated").exists()
 
 
@@ -215,9 +216,9 @@ def test_repair_ends_after_three_rounds(project: Project) -> None:
         for n in range(5)
     ]
     result = project.compile()
-    assert result.returncode == 4, result.stderr
+    assert result.code == 4, result.err
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 3, "repair": 3}
-    assert "May the agent do this?  yes = allow, no = deny" in result.stderr
+    assert "May the agent do this?  yes = allow, no = deny" in result.err
 
 
 def test_a_repair_opens_nothing_without_a_limit(project: Project) -> None:
@@ -229,7 +230,7 @@ def test_a_repair_opens_nothing_without_a_limit(project: Project) -> None:
     ]
     result = project.compile()
     # Reading all of / is caught by the handwritten scenario at the latest; nothing is published.
-    assert result.returncode in (1, 3, 4), result.stderr
+    assert result.code in (1, 3, 4), result.err
     assert not (project.directory / "generated").exists()
 
 
@@ -237,22 +238,22 @@ def test_an_undecided_question_is_asked_answered_and_kept(project: Project) -> N
     project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
     project.answers["judge"] = [verdicts(judged("undecided", "allow"))]
     asked = project.compile()
-    assert asked.returncode == 4, asked.stderr
-    assert 'notes read_note {"path": "/srv/b"}' in asked.stderr
+    assert asked.code == 4, asked.err
+    assert 'notes read_note {"path": "/srv/b"}' in asked.err
     assert not (project.directory / "generated").exists()
     listed = project.run("answer")
-    assert listed.returncode == 4
-    assert "Notes in `~/notes` may be read." in listed.stdout
-    id_ = listed.stdout.split()[0]
-    assert project.run("answer", "q00000000", "no").returncode == 2
+    assert listed.code == 4
+    assert "Notes in `~/notes` may be read." in listed.out
+    id_ = listed.out.split()[0]
+    assert project.run("answer", "q00000000", "no").code == 2
     answered = project.run("answer", id_, "no", "--why", "Not there, ever: \u202e")
-    assert answered.returncode == 0, answered.stderr
+    assert answered.code == 0, answered.err
     path = project.directory / "answers.yaml"
     path.write_text(path.read_text() + "# kept for good\n")
-    assert project.run("answer").returncode == 0
+    assert project.run("answer").code == 0
     assert project.calls == {"annotate": 1, "rules": 1, "intent": 1, "judge": 1}
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {}
     assert project.scenarios("answer") == {f"answer.{id_}": "deny"}
     assert project.scenarios("intent") == {}
@@ -263,14 +264,14 @@ def test_an_answer_against_the_rules_makes_the_rules_change(project: Project) ->
     project.answers["intent"] = [{"scenarios": [intended("allow", OTHER)]}]
     project.answers["judge"] = [verdicts(judged("undecided", "allow"))]
     project.compile()
-    id_ = project.run("answer").stdout.split()[0]
-    assert project.run("answer", id_, "yes").returncode == 0
+    id_ = project.run("answer").out.split()[0]
+    assert project.run("answer", id_, "yes").code == 0
     project.answers["judge"] = [verdicts(judged("rule", "allow", f"answer.{id_}"))]
     added = {"op": "prepend", "name": "notes-allow-srv", "rule": rule("notes-allow-srv", "/srv")}
     project.answers["repair"] = [{"patches": [added]}]
     project.calls  # noqa: B018 - forget what was asked
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"judge": 1, "repair": 1}
     assert project.directories() == ["/srv", "~/notes"]
 
@@ -289,7 +290,7 @@ def test_the_judge_may_have_calls_tried_three_times(project: Project) -> None:
         verdicts(judged("undecided", "allow")),
     ]
     result = project.compile()
-    assert result.returncode == 4, result.stderr
+    assert result.code == 4, result.err
     texts = project.texts("judge")
     assert len(texts) == 5
     assert '"default-deny"' in texts[1]
@@ -299,13 +300,13 @@ def test_the_judge_may_have_calls_tried_three_times(project: Project) -> None:
 
 def test_editing_a_clause_asks_again_what_depends_on_it_and_nothing_else(project: Project) -> None:
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     before = tree(project.directory / "generated")
     project.calls  # noqa: B018 - forget what was asked
     constitution = project.directory / "constitution.md"
     constitution.write_text(constitution.read_text().replace("may be read.", "may be read by the agent."))
     result = project.compile()
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"rules": 1, "intent": 1}
     after = tree(project.directory / "generated")
     changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
@@ -323,15 +324,15 @@ def test_two_runs_that_differ_ask_a_person_who_settles_it_for_good(project: Proj
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
     project.answers["rules"] = [rules_about("~/notes"), rules_about("~/notes", "~/diary")]
     result = project.compile("--runs", "2")
-    assert result.returncode == 4, result.stderr
+    assert result.code == 4, result.err
     assert project.calls == {"annotate": 1, "rules": 2, "intent": 1}
-    assert "run 1 says deny, run 2 says allow by C2" in result.stderr
-    id_ = project.run("answer").stdout.split()[0]
-    assert project.run("answer", id_, "no").returncode == 0
+    assert "run 1 says deny, run 2 says allow by C2" in result.err
+    id_ = project.run("answer").out.split()[0]
+    assert project.run("answer", id_, "no").code == 0
     settled = project.compile("--runs", "2")
-    assert settled.returncode == 0, settled.stderr
+    assert settled.code == 0, settled.err
     assert project.calls == {}
-    assert "settles it" in settled.stderr
+    assert "settles it" in settled.err
     assert project.directories() == ["~/notes"]
 
 
@@ -341,21 +342,21 @@ def test_two_runs_that_mean_the_same_in_other_words_agree(project: Project) -> N
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
     project.answers["rules"] = [RULES, same]
     result = project.compile("--runs", "2")
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
 
 
 def test_refresh_asks_a_stage_anew_and_only_that(project: Project) -> None:
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     assert project.calls
     project.answers["rules"] = [rules_about("~/notes", "~/notes/more")]
     result = project.compile("--refresh", "rules")
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {"rules": 1}
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     assert project.calls == {}
     assert project.directories() == ["~/notes", "~/notes/more"]
-    assert project.compile("--refresh", "rules", "--locked").returncode == 2
+    assert project.compile("--refresh", "rules", "--locked").code == 2
 
 
 @pytest.mark.parametrize("saved", [True, False], ids=["saved-tools", "recorded-tools"])
@@ -363,19 +364,19 @@ def test_offline_asks_no_model_and_starts_no_server(project: Project, saved: boo
     project.answers["intent"] = [{"scenarios": [intended("allow", NOTE)]}]
     project.write_server(saved=False)
     refused = project.compile("--offline")
-    assert refused.returncode == 2
-    assert "has no saved tool list" in refused.stderr
+    assert refused.code == 2
+    assert "has no saved tool list" in refused.err
     project.write_server()
-    assert project.compile().returncode == 0
+    assert project.compile().code == 0
     before = tree(project.directory / "generated")
     project.write_server(saved=saved)
     project.calls  # noqa: B018 - forget what was asked
     result = project.compile("--offline")
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert project.calls == {}
     assert tree(project.directory / "generated") == before
     constitution = project.directory / "constitution.md"
     constitution.write_text(constitution.read_text().replace("may be read", "may be read aloud"))
     missing = project.compile("--offline")
-    assert missing.returncode == 3
-    assert "question rules-notes" in missing.stderr
+    assert missing.code == 3
+    assert "question rules-notes" in missing.err

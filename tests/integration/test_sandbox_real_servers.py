@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp import Client
 from support.contained import NEEDS_SANDBOX, Scene
-from support.desk import text_of
+from support.support_desk import text_of
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Observation

@@ -59,14 +59,14 @@ class Beside:
 
 
 def test_status_tells_of_a_running_proxy_and_of_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path.resolve())
     monkeypatch.setenv("HOME", str(place.home))
     monkeypatch.delenv("IRONCURTAIN_HOME", raising=False)
     free = sorted({*fixture_server.TOOLS} - {"read", "remove", "image"})
     place.publish([rule("free", "allow", tool=free), rule("removal", "escalate", tool=["remove"])], ["fix"])
-    beside = Beside(place, Inside(monkeypatch, capfd))
+    beside = Beside(place, Inside(monkeypatch))
     assert (beside.status().code, beside.examined()) == (1, [("proxy", "ok")])
     beside.home.mkdir(mode=0o700)
     (beside.home / "status").write_text("a file where a directory should be")

@@ -9,7 +9,7 @@ import pytest
 from fixtures.tiny_project import RULES, tree
 from support.model_server import ANTHROPIC, Play, endless, slow
 from support.modelled import Place, Playing
-from support.notes import COMPILE, READ, TOOLS, Notes, rules_about
+from support.notes_project import COMPILE, READ, TOOLS, Notes, rules_about
 from support.transcript import Transcript, difference
 
 WITH_INTENT = (*COMPILE, "--intent")

@@ -16,7 +16,7 @@ from ironcurtain.enforcement.proxy.status.report import ProxyStatus, ServerStatu
 from ironcurtain.engine.remote_nodes import NodeStatus
 from ironcurtain.system import json_text
 from support.audited import write_log
-from support.house import House, Plants, Sign
+from support.healthy_installation import House, Plants, Sign
 from support.nodes import answer, opa_node, pretender
 from support.shipped import bundle as shipped
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ironcurtain.bundle.signing.keys import new_key
 from ironcurtain.bundle.signing.signature import sign
-from support.house import House, Plants, Sign
+from support.healthy_installation import House, Plants, Sign
 from support.shipped import bundle as shipped
 
 PLANTS = Plants()

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from e2e.program import Ended, in_process
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from ironcurtain.cli.main import run
 from support.model_server import ANTHROPIC, ModelServer, Play
 
 KEY = "key-for-tests"
@@ -33,20 +33,12 @@ Given: TypeAlias = Any
 
 
 @dataclass(frozen=True)
-class Ran:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@dataclass(frozen=True)
 class Place:
     """Where a project stands: its directory, and the fixtures that its program and its model need."""
 
     server: HTTPServer
     directory: Path
     monkeypatch: pytest.MonkeyPatch
-    capsys: pytest.CaptureFixture[str]
 
 
 class Modelled:
@@ -60,7 +52,6 @@ class Modelled:
 
     def __init__(self, place: Place) -> None:
         self.directory = place.directory
-        self._capsys = place.capsys
         self.model = ModelServer(place.server, ANTHROPIC, [self._answer])
         for name, value in self.model.environment(KEY).items():
             place.monkeypatch.setenv(name, value)
@@ -95,11 +86,8 @@ class Modelled:
         """What the model was told last in each call of a stage."""
         return [r["messages"][-1]["content"] for r in self.model.requests if stage_of(r) == stage]
 
-    def run(self, command: str, *arguments: str) -> Ran:
-        self._capsys.readouterr()
-        status = run([command, *arguments])
-        shown = self._capsys.readouterr()
-        return Ran(int(status), shown.out, shown.err)
+    def run(self, *arguments: str) -> Ended:
+        return in_process(*arguments, cwd=self.directory)
 
     def published(self, name: str) -> Any:
         return json.loads((self.directory / "generated" / name).read_text())

@@ -45,8 +45,8 @@ class Transcript:
         """Run a command and show it with all that it printed, its exit code and the calls that it made."""
         project.model.requests.clear()
         result = project.run(arguments[0], *arguments[1:])
-        shown = f"$ ironcurtain {' '.join(arguments)}\n{result.stdout}{result.stderr}".rstrip()
-        assert result.returncode == ends, shown
+        shown = f"$ ironcurtain {' '.join(arguments)}\n{result.out}{result.err}".rstrip()
+        assert result.code == ends, shown
         calls = len(project.model.requests)
         shown = f"{shown}\n[exit {ends}, {calls} {'call' if calls == 1 else 'calls'} of the model]"
         self.show(shown.replace(str(project.directory), "PROJECT"), "console")

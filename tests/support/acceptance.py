@@ -1,4 +1,4 @@
-"""Fixture F0 of the acceptance tables: five servers and sixteen ordered rules."""
+"""The policy of the acceptance tables: five servers and sixteen ordered rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acceptance facts under fixture F0: one bundle, one engine, many calls."""
+"""Acceptance facts: one bundle, one engine, many calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support import f0
+from support import acceptance
 from support.policies import write_bundle
 
 from ironcurtain import Policy
@@ -18,13 +18,15 @@ UNREPRESENTABLE = "structural-unrepresentable-argument"
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> f0.Places:
-    return f0.Places.make(tmp_path_factory.mktemp("f0"))
+def places(tmp_path_factory: pytest.TempPathFactory) -> acceptance.Places:
+    return acceptance.Places.make(tmp_path_factory.mktemp("acceptance"))
 
 
 @pytest.fixture(scope="module")
-def policy(places: f0.Places) -> Iterator[Policy]:
-    bundle = write_bundle(places.base / "state" / "generated", f0.SERVERS, f0.rules(places.base))
+def policy(places: acceptance.Places) -> Iterator[Policy]:
+    bundle = write_bundle(
+        places.base / "state" / "generated", acceptance.SERVERS, acceptance.rules(places.base)
+    )
     (places.sandbox / "link-out").symlink_to(places.base)
     with Policy.load(bundle, sandbox=places.sandbox, home=places.home, protected=places.protected) as loaded:
         yield loaded
@@ -155,13 +157,15 @@ ROWS: list[tuple[str, str, str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
-def test_decision(row: tuple[str, str, str, Any, str, str], policy: Policy, places: f0.Places) -> None:
+def test_decision(
+    row: tuple[str, str, str, Any, str, str], policy: Policy, places: acceptance.Places
+) -> None:
     _, server, tool, arguments, verdict, rule = row
     decision = policy.decide(server, tool, places.fill_all(arguments))
     assert (decision.verdict, decision.rule) == (verdict, rule), decision.reason
 
 
-def test_a_moved_file_shows_every_subject_with_its_rule(policy: Policy, places: f0.Places) -> None:
+def test_a_moved_file_shows_every_subject_with_its_rule(policy: Policy, places: acceptance.Places) -> None:
     decision = policy.decide(
         "filesystem", "move_file", places.fill_all({"source": "SB/a", "destination": "T/x"})
     )
@@ -172,7 +176,7 @@ def test_a_moved_file_shows_every_subject_with_its_rule(policy: Policy, places: 
     ]
 
 
-def test_what_is_sent_is_what_was_judged(policy: Policy, places: f0.Places) -> None:
+def test_what_is_sent_is_what_was_judged(policy: Policy, places: acceptance.Places) -> None:
     decision = policy.decide("filesystem", "write_file", {"path": "src/./a", "content": "/etc/passwd"})
     assert decision.arguments == {"path": f"{places.sandbox}/src/a", "content": "/etc/passwd"}
 

@@ -24,8 +24,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from support.desk import Desk, text_of
 from support.proxied import until
+from support.support_desk import Desk, text_of
 from support.terminal import in_terminal
 from support.transcript import Transcript
 

@@ -6,9 +6,10 @@ import copy
 import json
 from typing import Any
 
+from e2e.program import Ended
 from fixtures.tiny_project import ANNOTATIONS, RULES, write_project
 
-from support.modelled import Modelled, Place, Ran
+from support.modelled import Modelled, Place
 
 LIST = {
     "name": "list_tags",
@@ -42,7 +43,7 @@ class Notes(Modelled):
         server = {"command": "/nowhere/at-all"} | ({"tools": "notes.json"} if saved else {})
         (self.directory / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
 
-    def compile(self, *arguments: str) -> Ran:
+    def compile(self, *arguments: str) -> Ended:
         return self.run(*COMPILE, *arguments)
 
 
