@@ -10,11 +10,16 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from mcp.client import session, stdio
 from pytest_httpserver import HTTPServer
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("searching", derandomize=False, deadline=None, print_blob=True, max_examples=1_000)
 settings.load_profile("repeatable")
+
+# The clients of the SDK have no option for these: they give up a proxy that still starts, and kill one two
+# seconds after they leave it, which on a busy machine still writes its last records.
+session.DISCOVER_TIMEOUT_SECONDS = stdio.PROCESS_TERMINATION_TIMEOUT = 120.0
 
 # A run in the background may have been started with interrupts ignored, which the programs that tests start
 # and interrupt would inherit.

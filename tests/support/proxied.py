@@ -17,7 +17,6 @@ import mcp_types as types
 import pytest
 from fixtures import fixture_server, plain_server
 from mcp import Client, StdioServerParameters
-from mcp.client import session, stdio
 from mcp.client.stdio import stdio_client
 
 from ironcurtain.decision.reserved_tools import RESERVED, RESOURCE_URI
@@ -27,7 +26,6 @@ from support.policies import rule, tool, write_bundle, write_servers
 # For whatever a busy machine does at last: its proxies, too, take their time to start, to write their last
 # records and to end what they started.
 LONG = 120.0
-session.DISCOVER_TIMEOUT_SECONDS = stdio.PROCESS_TERMINATION_TIMEOUT = LONG
 
 SERVER = Path(fixture_server.__file__)
 LEGACY = [str(SERVER), "--legacy"]
