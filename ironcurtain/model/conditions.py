@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from ironcurtain.model.operators import CountBound
 from ironcurtain.model.times import minutes_within, seconds_of
 from ironcurtain.system.frozen import Frozen, JsonValue, OneOrMany, ServerName
 
@@ -55,6 +56,7 @@ class ArgCondition(Frozen):
         over: With `*`: every element must satisfy the test, or some.
         or_absent: Whether a missing argument satisfies it.
         measure: Compare the number of elements (`count`) or characters (`length`) instead.
+        count: With `*`: how many elements must satisfy the test, instead of every or some.
     """
 
     name: str = Field(min_length=1)
@@ -63,6 +65,7 @@ class ArgCondition(Frozen):
     over: Literal["every", "some"] = "every"
     or_absent: bool = False
     measure: Literal["count", "length"] | None = None
+    count: CountBound | None = None
 
     @property
     def operands(self) -> list[JsonValue]:

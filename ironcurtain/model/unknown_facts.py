@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.operators import SCALING
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 
@@ -25,7 +26,8 @@ def values_by_root() -> dict[Root, dict[str, JsonValue]]:
 
 
 _TYPE_OF_MEASURE = {"count": "array", "length": "string"}
-_TYPE_OF_OPERATOR = {**dict.fromkeys(("lt", "le", "gt", "ge"), "number"), "matches": "string"}
+_ORDERED = ("lt", "le", "gt", "ge")
+_TYPE_OF_OPERATOR = {**dict.fromkeys(_ORDERED, "number"), "matches": "string"}
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,19 @@ def holds_unknown(then: Verdict) -> bool:
 
 def reference(value: JsonValue) -> tuple[str, str] | None:
     """Return (`caller` or `arg`, pointer) if an operand refers to another value, else None."""
-    if isinstance(value, dict) and len(value) == 1:
-        ((kind, pointer),) = value.items()
+    named = [item for item in value.items() if item[0] not in SCALING] if isinstance(value, dict) else []
+    if len(named) == 1:
+        ((kind, pointer),) = named
         if kind in {"caller", "arg"} and isinstance(pointer, str):
             return kind, pointer
     return None
+
+
+def is_relation(test: ArgCondition) -> bool:
+    """Tell whether a test compares two values as numbers."""
+    if reference(test.value) is None:
+        return False
+    return test.op in _ORDERED or bool(isinstance(test.value, dict) and SCALING & test.value.keys())
 
 
 def demanded_type(test: ArgCondition) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces, spaces_joined, twin
+from support import spaces, spaces_joined, spaces_operators, twin
 from support.documents import at, object_at
 
 from ironcurtain.analysis.engine.evaluate import evaluate
@@ -75,6 +75,13 @@ JOINED = Space(
     spaces_joined.bundle_of,
     spaces_joined.random_arguments,
 )
+OPERATORS = Space(
+    spaces_operators.WORLD,
+    [("s", name) for name in spaces_operators.SCHEMA],
+    spaces_operators.random_policy,
+    spaces_operators.bundle_of,
+    spaces_operators.random_arguments,
+)
 
 
 def assert_exact(space: Space, seed: int) -> None:
@@ -106,6 +113,12 @@ def test_every_random_call_decides_as_the_cells_say(seed: int) -> None:
 @given(SEEDS)
 def test_every_random_call_with_codecs_and_composites_decides_as_the_cells_say(seed: int) -> None:
     assert_exact(JOINED, seed)
+
+
+@settings(max_examples=POLICIES, **QUIET)
+@given(SEEDS)
+def test_every_random_call_decides_as_the_cells_say_of_rarer_operators(seed: int) -> None:
+    assert_exact(OPERATORS, seed)
 
 
 def test_a_value_that_was_not_examined_is_noticed() -> None:

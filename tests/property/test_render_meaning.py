@@ -44,7 +44,8 @@ def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path: Pa
 def _operands(name: str, op: str) -> list[Any]:
     """Return every operand for a plain name; for others (whose value is found otherwise) some of each."""
     operands = rendered.OPERANDS[op]
-    return operands if name == "a" else [*operands[:-1:3], operands[-1]]
+    known = operands if name == "a" else [*operands[:-1:3], operands[-1]]
+    return [operand for operand in known if "*" not in name or operand not in rendered.RELATED]
 
 
 def _flag_sets(op: str) -> list[dict[str, Any]]:
@@ -56,6 +57,16 @@ def _flag_sets(op: str) -> list[dict[str, Any]]:
     return flags
 
 
+def _overs(name: str, op: str, operand: Any, flags: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a test can say of elements; a count only where the test could be counted."""
+    if "*" not in name:
+        return [{}]
+    counts: list[dict[str, Any]] = [{"count": {"le": 0}}, {"count": {"ge": 1}}, {"count": {"equals": 2}}]
+    refers = isinstance(operand, dict) and set(operand) in ({"arg"}, {"caller"})
+    is_counted = op in rendered.COUNTED and "measure" not in flags and not refers
+    return [{}, {"over": "some"}, *(counts if is_counted else [])]
+
+
 @pytest.mark.parametrize("name", ["a", "/a/b", "/a/*", "/a/*/b"])
 def test_every_operator_with_every_json_type_absent_and_null(tmp_path: Path, name: str) -> None:
     tests = [
@@ -63,7 +74,7 @@ def test_every_operator_with_every_json_type_absent_and_null(tmp_path: Path, nam
         for op in rendered.OPERANDS
         for operand in _operands(name, op)
         for flags in _flag_sets(op)
-        for over in ([{}, {"over": "some"}] if "*" in name else [{}])
+        for over in _overs(name, op, operand, flags)
         if not ("measure" in flags and not isinstance(operand, int | float))
         and not (("measure" in flags and operand is True) or (operand is False and "measure" in flags))
     ]
@@ -99,6 +110,7 @@ def _fact_tests(name: str, then: str) -> list[dict[str, Any]]:
         {"name": name, "op": op, "value": operand, **more, **over}
         for op in rendered.OPERANDS
         for operand in _operands("f", op)
+        if operand not in rendered.RELATED
         for more in [*flags, *([{"measure": "count"}, {"measure": "length"}] if op == "le" else [])]
         for over in ([{}, {"over": "some"}] if "*" in name else [{}])
         if not (op == "present" and (more or (then == "allow" and operand is False)))
@@ -134,6 +146,36 @@ def test_every_operator_with_facts_absent_null_and_of_every_type(tmp_path: Path,
         for number, (facts, args) in enumerate(itertools.product(FACTS, given)):
             calls[f"{index}-{number}"] = rendered.call(f"s{index}", "read", [], args=args, caller=facts)
     assert _compare(tmp_path, policies, calls) > 5_000
+
+
+@pytest.mark.parametrize("then", ["allow", "deny"])
+def test_numbers_that_depend_on_others_absent_and_of_every_type(tmp_path: Path, then: str) -> None:
+    operands: list[dict[str, Any]] = [
+        {"arg": "/b", "times": 3, "plus": -2},
+        {"arg": "/b", "measure": "count"},
+        {"caller": "/b", "plus": 1},
+        {"caller": "/b"},
+    ]
+    tests: list[tuple[str, dict[str, Any]]] = [
+        (root, {"name": "a", "op": op, "value": operand, **flags})
+        for root in ("args", "caller")
+        for op in ("le", "gt")
+        for operand in operands
+        for flags in ({}, {"or_absent": True}, {"measure": "count"})
+        if not (root == "caller" and (then == "allow" or flags.get("or_absent")) and "or_absent" in flags)
+    ]
+    rest = rendered.rule("rest", "deny" if then == "allow" else "allow", {"side_effects": True})
+    policies = [[rendered.rule(f"r{n}", then, {root: [test]}), rest] for n, (root, test) in enumerate(tests)]
+    values: list[Any] = [None, 1, 2.5, 10**9 + 1, "1", [], ["x", "y"]]
+    calls = {}
+    for (index, (root, test)), (number, (left, right)) in itertools.product(
+        enumerate(tests), enumerate(itertools.product(values, repeat=2))
+    ):
+        given: dict[str, dict[str, Any]] = {"args": {}, "caller": {}}
+        given[root]["a"] = left
+        given["caller" if "caller" in test["value"] else "args"]["b"] = right
+        calls[f"{index}-{number}"] = rendered.call(f"s{index}", "read", [], **given)
+    assert _compare(tmp_path, policies, calls) == len(tests) * len(values) ** 2
 
 
 def _placed(name: str, value: Any) -> Any:

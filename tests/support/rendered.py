@@ -38,6 +38,13 @@ VALUES: list[Any] = [
     None, True, False, 0, 1, 1.0, 1.5, -3, 50, 1e22, "", "a", "ab", "a\nb", "1", "true", "päth 😀",
     [], [1], ["a"], [True], [1, 2, "a"], {}, {"a": 1}, {"a": {"b": "a"}},
 ]  # fmt: skip
+RELATED: list[dict[str, Any]] = [
+    {"arg": "/a", "times": 3, "plus": -2},
+    {"arg": "/list", "measure": "count"},
+    {"caller": "/age", "plus": 1},
+    {"arg": "/b"},
+]
+"""Operands that refer to another number; elements of arrays are not compared with them."""
 OPERANDS: dict[str, list[Any]] = {
     "equals": [
         {"caller": "/a/b"},
@@ -58,10 +65,11 @@ OPERANDS: dict[str, list[Any]] = {
     "not_equals": [True, 1, "a", [1], {"a": 1}, {"caller": "/sub"}, {"arg": "/b/a"}],
     "in": [[True], [1], [1, 50], ["a", "1"], [[1], ["a"]], [{"a": 1}]],
     "not_in": [[True], [1], [1, 50], ["a", "1"], [[1], ["a"]], [{"a": 1}]],
-    **{op: [1, 1.5, 0, -3, 1e22] for op in ("lt", "le", "gt", "ge")},
+    **{op: [1, 1.5, 0, -3, 1e22, *RELATED] for op in ("lt", "le", "gt", "ge")},
     "matches": ["a", "a|b", "a.b", "", ".*", "(?i)A", "p\u00e4th .", "`"],
     "present": [True, False],
 }
+COUNTED = {"equals", "in", "matches", "lt", "le", "gt", "ge"}
 
 
 def document(rules: list[dict[str, Any]]) -> CompiledPolicy:
@@ -95,7 +103,7 @@ def evaluate(directory: Path, policies: list[list[Rule]], calls: dict[str, Input
     (directory / "data.json").write_text(json.dumps(documents))
     command = OpaCommand(find())
     sources = [
-        assets.REGO / "ironcurtain" / name for name in ("decision/decision.rego", "matching/matching.rego")
+        assets.REGO / "ironcurtain" / name / f"{name}.rego" for name in ("decision", "matching", "operators")
     ]
     rego = [*directory.glob("*.rego"), *sources, assets.REGO / "ironcurtain_verify" / "verify.rego"]
     command.check(*rego)
@@ -177,15 +185,21 @@ def random_rule(random: Random, name: str) -> dict[str, Any]:
 def random_test(random: Random, name: str, *, caller: str | None = None) -> dict[str, Any]:
     """Return a random valid test of an argument, or of a caller fact in a rule that says `caller`."""
     op = random.choice(list(OPERANDS))
-    test: dict[str, Any] = {"name": name, "op": op, "value": random.choice(OPERANDS[op])}
+    related = RELATED if "*" in name else []
+    value = random.choice([operand for operand in OPERANDS[op] if operand not in related])
+    test: dict[str, Any] = {"name": name, "op": op, "value": value}
     if caller == "allow" and op == "present":
         test["value"] = True
     if "*" in name and random.random() < 0.5:
         test["over"] = "some"
+    can_count = caller is None and "*" in name and op in COUNTED and not isinstance(test["value"], dict)
+    if can_count and random.random() < 0.4:
+        test.pop("over", None)
+        test["count"] = {random.choice(["le", "ge", "equals"]): random.randint(0, 3)}
     if caller != "allow" and op != "present" and random.random() < 0.3:
         test["or_absent"] = True
-    if op in ("lt", "le", "gt", "ge") and random.random() < 0.4:
-        test["measure"] = random.choice(["count", "length"])
+    if "count" not in test and op in ("lt", "le", "gt", "ge") and random.random() < 0.4:
+        test["measure"] = "count" if isinstance(value, dict) else random.choice(["count", "length"])
     return test
 
 

@@ -6,7 +6,9 @@ It reads rules as JSON (`compiled-policy.json`) and policy inputs, and says what
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import re2
@@ -119,6 +121,8 @@ def _outcome(test: JsonObject, root: str, call: Question) -> bool | None:
         return _compare(test, root, ABSENT, call)
     if not isinstance(elements, list):
         return UNKNOWN if root == "caller" else False
+    if "count" in test:
+        return _counted(test, [_find(element, path[star + 1 :]) for element in elements])
     results = [_compare(test, root, _find(element, path[star + 1 :]), call) for element in elements]
     decisive = test.get("over") == "some"  # one true element settles "some", one false element "every"
     if not results:
@@ -128,11 +132,26 @@ def _outcome(test: JsonObject, root: str, call: Question) -> bool | None:
     return UNKNOWN if UNKNOWN in results else not decisive
 
 
+def _counted(test: JsonObject, values: list[Any]) -> bool:
+    """Tell whether so many elements satisfy a test; one of another type than it compares makes it false."""
+    given = [value for value in values if value is not ABSENT]
+    compared = test["value"][0] if test["op"] == "in" else test["value"]
+    if any(_type(value) != _type(compared) for value in given):
+        return False
+    plain = {"op": test["op"], "name": "x", "value": test["value"]}
+    call: Any = {"args": {}, "caller": {}}
+    number = sum(1 for value in given if _compare(plain, "args", value, call) is True)
+    ((op, bound),) = test["count"].items()
+    outcomes = {"le": number <= bound, "ge": number >= bound, "equals": number == bound}
+    return bool(outcomes[op])
+
+
 def _operand(test: JsonObject, call: Question) -> tuple[str, Any]:
     """Return where the operand of a test comes from (`constant`, `args` or `caller`), and its value."""
     operand = test["value"]
-    if isinstance(operand, dict) and set(operand) in ({"caller"}, {"arg"}):
-        ((kind, pointer),) = operand.items()
+    extra = {"times", "plus", "measure"}
+    if isinstance(operand, dict) and set(operand) - extra in ({"caller"}, {"arg"}):
+        ((kind, pointer),) = ((key, value) for key, value in operand.items() if key not in extra)
         place = "caller" if kind == "caller" else "args"
         return place, _find(call[place], _path(pointer))
     return "constant", operand
@@ -149,6 +168,8 @@ def _compare(test: JsonObject, root: str, value: Any, call: Question) -> bool | 
     if operand is ABSENT:
         return False
     mistyped = UNKNOWN if "caller" in (root, place) else False
+    if place != "constant" and (op in ("lt", "le", "gt", "ge") or len(test["value"]) > 1):
+        return _relation(test, value, operand, mistyped)
     if "measure" in test:
         wanted = list if test["measure"] == "count" else str
         if not isinstance(value, wanted):
@@ -166,6 +187,27 @@ def _compare(test: JsonObject, root: str, value: Any, call: Question) -> bool | 
         return re2.fullmatch(f"(?s:{operand})", value) is not None
     ordered = {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}
     return bool(ordered[op])
+
+
+def _relation(test: JsonObject, value: Any, operand: Any, mistyped: bool | None) -> bool | None:
+    """Compare a number (or how many elements there are) with `times` another one, `plus`."""
+    scale = test["value"]
+    left = _length(value) if test.get("measure") == "count" else value
+    right = _length(operand) if scale.get("measure") == "count" else operand
+    if _type(left) != "number" or _type(right) != "number":
+        return mistyped
+    if "times" in scale or "plus" in scale:
+        if right != math.floor(right) or abs(right) > 10**9:
+            return mistyped
+        right = Fraction(right) * scale.get("times", 1) + scale.get("plus", 0)
+    difference = Fraction(left) - Fraction(right)
+    held = {"equals": difference == 0, "not_equals": difference != 0, "lt": difference < 0}
+    held |= {"le": difference <= 0, "gt": difference > 0, "ge": difference >= 0}
+    return held[test["op"]]
+
+
+def _length(value: Any) -> Any:
+    return len(value) if isinstance(value, list) else None
 
 
 def _same(a: Any, b: Any) -> bool:

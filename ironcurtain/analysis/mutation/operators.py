@@ -16,9 +16,11 @@ from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.decision.canonical.patterns import DOMAIN, canonical_pattern, contains, separator
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import PatternError
-from ironcurtain.model.conditions import If, RoleCondition
+from ironcurtain.model.conditions import ArgCondition, If, RoleCondition
 from ironcurtain.model.lists import Lists, NamedList
+from ironcurtain.model.operators import CountBound
 from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.unknown_facts import reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -207,13 +209,9 @@ class _Maker:
     def _bounds(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         for key in ("args", "caller"):
             for number, test in enumerate(getattr(rule.if_, key) or ()):
-                if test.op not in _BOUNDS or not isinstance(test.value, int | float):
-                    continue
-                for step in (-1, 1):
-                    moved = test.model_copy(update={"value": test.value + step})
+                for moved, words in _moved(test):
                     tests = [*getattr(rule.if_, key)]
                     tests[number] = moved
-                    words = f"{test.name} {test.op} {test.value} becomes {test.value + step}"
                     yield _with_if(rule, {key: tuple(tests)}), "bound moved", words
 
     def _roles(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
@@ -260,6 +258,27 @@ class _Maker:
 
     def _kind(self, condition: RoleCondition) -> str:
         return str(self._registry[condition.roles[0]].pattern_kind)
+
+
+def _moved(test: ArgCondition) -> Iterator[tuple[ArgCondition, str]]:
+    """Yield a test with each of its bounds moved by one, and that in words."""
+    if test.op in _BOUNDS and isinstance(test.value, int | float):
+        for value in (test.value - 1, test.value + 1):
+            words = f"{test.name} {test.op} {test.value} becomes {value}"
+            yield test.model_copy(update={"value": value}), words
+    if reference(test.value) is not None and isinstance(test.value, dict):
+        for key in ("times", "plus"):
+            known = test.value.get(key)
+            for value in (known - 1, known + 1) if isinstance(known, int) else ():
+                words = f"{test.name} {test.op}: {key} {known} becomes {value}"
+                yield test.model_copy(update={"value": {**test.value, key: value}}), words
+    if test.count is not None:
+        op, number = test.count.op, test.count.number
+        for moved in (number - 1, number + 1):
+            if moved >= 0:
+                bound = CountBound.model_validate({op: moved})
+                words = f"{test.name}: count {op} {number} becomes {moved}"
+                yield test.model_copy(update={"count": bound}), words
 
 
 def _with_if(rule: Rule, update: Mapping[str, object]) -> Rule:

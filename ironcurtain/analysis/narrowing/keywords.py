@@ -203,7 +203,7 @@ def add_keywords(
         truth: Whether it holds, or fails, for all of them.
     """
     test = predicate.condition
-    if test is None or predicate.reference is not None or test.op == "present":
+    if test is None or predicate.reference is not None or test.op == "present" or test.count is not None:
         return
     if pointers.EVERY in predicate.path and not (truth and test.over == "every"):
         return

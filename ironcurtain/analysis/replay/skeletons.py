@@ -13,7 +13,8 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate, compare
 from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, KeyedDigests
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.conditions import ArgCondition
-from ironcurtain.model.unknown_facts import Root, json_type
+from ironcurtain.model.operators import CountBound
+from ironcurtain.model.unknown_facts import Root, demanded_type, is_relation, json_type
 from ironcurtain.system.frozen import JsonValue
 
 Skeletons: TypeAlias = Mapping[Root, dict[str, JsonValue]]
@@ -51,17 +52,11 @@ class SkeletonReader:
             return self._compare(predicate, test, None, operand)
         if not isinstance(elements, list):
             return predicate.unknown and predicate.needs.tested
-        if not elements:
-            return False
-        outcomes = [
-            self._compare(predicate, test, self._find(element, path[star + 1 :]), operand)
-            for element in elements
-        ]
-        return (
-            _any(outcomes)
-            if test.over == "some"
-            else _negated(_any([_negated(outcome) for outcome in outcomes]))
-        )
+        values = [self._find(element, path[star + 1 :]) for element in elements]
+        outcomes = [self._compare(predicate, test, value, operand) for value in values]
+        if test.count is not None:
+            return _counted(test, test.count, values, outcomes)
+        return _over(test, outcomes)
 
     def _find(self, value: JsonValue, path: tuple[str, ...]) -> JsonValue:
         for token in path:
@@ -74,14 +69,14 @@ class SkeletonReader:
         self, predicate: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue
     ) -> bool | None:
         """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
+        if is_relation(test):
+            return _relates(predicate, test, value, operand)
         if predicate.needs.unknown(_type(value), _type(operand)):
             return predicate.unknown
         if test.op == "present":
             return (value is not None) is test.value
-        if value is None:
-            return test.or_absent
-        if operand is None:
-            return False
+        if value is None or operand is None:
+            return value is None and test.or_absent
         if test.measure is not None:
             return _compare_size(test, value)
         return self._compare_typed(test.op, value, operand)
@@ -108,6 +103,36 @@ class SkeletonReader:
         if isinstance(value, list):
             return [self._uniform(element) for element in value]
         return value
+
+
+def _relates(predicate: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool | None:
+    """Compare two values as numbers: known only where one of them is absent."""
+    if (predicate.needs.tested and value is None) or (predicate.needs.operand and operand is None):
+        return predicate.unknown
+    if value is None:
+        return test.or_absent
+    return False if operand is None else None
+
+
+def _over(test: ArgCondition, outcomes: list[bool | None]) -> bool | None:
+    """Tell whether a test holds over the outcomes of all elements; over none of them it does not."""
+    if not outcomes:
+        return False
+    if test.over == "some":
+        return _any(outcomes)
+    return _negated(_any([_negated(outcome) for outcome in outcomes]))
+
+
+def _counted(
+    test: ArgCondition, count: CountBound, values: list[JsonValue], outcomes: list[bool | None]
+) -> bool | None:
+    """Tell whether as many elements satisfy a test as it asks, None where unknown outcomes decide that."""
+    if any(_type(value) not in (None, demanded_type(test)) for value in values):
+        return False
+    told = [outcome for value, outcome in zip(values, outcomes, strict=True) if value is not None]
+    sure = told.count(True)
+    held = {count.holds(number) for number in range(sure, sure + told.count(None) + 1)}
+    return held.pop() if len(held) == 1 else None
 
 
 def _compare_size(test: ArgCondition, value: JsonValue) -> bool | None:

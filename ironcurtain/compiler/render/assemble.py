@@ -5,7 +5,7 @@ Everything enforcement needs is in the bundle; `ironcurtain.bundle.content` read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ironcurtain.bundle.archive import Bundle
@@ -24,6 +24,8 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system import assets, json_text
 from ironcurtain.system.json_text import JsonSource
+
+_OPERATORS = "import data.ironcurtain.operators\n"
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,14 @@ def assemble(
         },
         "rules": _rules_document(checked),
     }
+    policies = {
+        f"{policy_directory(server)}/policy.rego": render_policy(checked, server, annotations)
+        for server in annotations.servers
+    }
     files = {
-        **_library(),
+        **_library(policies.values()),
         **{module.path: module.text.encode() for module in custom},
-        **{
-            f"{policy_directory(server)}/policy.rego": render_policy(checked, server, annotations).encode()
-            for server in annotations.servers
-        },
+        **{path: text.encode() for path, text in policies.items()},
         **{
             f"ironcurtain/{name}/data.json": json_text.pretty(value).encode()
             for name, value in documents.items()
@@ -109,10 +112,15 @@ def policy_directory(server: str) -> str:
     )
 
 
-def _library() -> dict[str, bytes]:
+def _library(policies: Iterable[str]) -> dict[str, bytes]:
+    """Return the hand-written modules; the one of the rarer operators only where a policy imports it."""
     root = assets.REGO / "ironcurtain"
+    found = {path.relative_to(root): path.read_bytes() for path in root.rglob("*.rego")}
+    is_used = any(_OPERATORS in text for text in policies)
     return {
-        f"ironcurtain/{path.relative_to(root).as_posix()}": path.read_bytes() for path in root.rglob("*.rego")
+        f"ironcurtain/{path.as_posix()}": content
+        for path, content in found.items()
+        if is_used or path.parts[0] != "operators"
     }
 
 

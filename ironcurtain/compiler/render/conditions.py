@@ -7,12 +7,13 @@ rule that asks or denies, which holds where the fact is not known, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ironcurtain.compiler.render.terms import collection, raw_string, reference, string, term
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.conditions import ArgCondition, RoleCondition
-from ironcurtain.model.unknown_facts import Needs, Root, demanded_type, holds_unknown, needs
+from ironcurtain.model.operators import SCALING, CountBound
+from ironcurtain.model.unknown_facts import Needs, Root, demanded_type, holds_unknown, is_relation, needs
 from ironcurtain.model.unknown_facts import reference as value_reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -35,11 +36,17 @@ def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[
     if _is_plain(condition, path) and (asks_absence or not asks_unknown):
         return _plain_lines(place, path, condition)
     lines = [_known_line(condition)] if needed.operand and condition.or_absent and not asks_unknown else []
+    if is_relation(condition):
+        return [*lines, _relation_line(place, path, condition, needed if asks_unknown else None)]
     test = _test(condition, needed if asks_unknown else None)
     if pointers.EVERY not in path:
         return [*lines, f"matching.satisfies({_lookup(place, path)}, {test})"]
     star = path.index(pointers.EVERY)
     elements, below = _lookup(place, path[:star]), term(list(path[star + 1 :]))
+    if condition.count is not None:
+        return [
+            f"operators.counted({elements}, {below}, {_counted_test(condition)}, {_bound(condition.count)})"
+        ]
     return [*lines, f"matching.{condition.over}_element({elements}, {below}, {test})"]
 
 
@@ -114,24 +121,61 @@ def _test(condition: ArgCondition, needed: Needs | None) -> str:
     if condition.measure:
         members.append(f'"measure": {string(condition.measure)}')
     if needed is not None:
-        sides = [
-            name for name, is_fact in (("tested", needed.tested), ("operand", needed.operand)) if is_fact
-        ]
-        members.append(f'"facts": {_set(sides, used=0)}')
+        members.append(f'"facts": {_facts(needed)}')
         if needed.type is not None:
             members.append(f'"type": {string(needed.type)}')
     return "{" + ", ".join(members) + "}"
 
 
+def _relation_line(place: str, path: tuple[str, ...], condition: ArgCondition, needed: Needs | None) -> str:
+    """Return the line that compares two values as numbers."""
+    tested, operand = _lookup(place, path), _referred(condition)
+    if condition.measure is not None:
+        tested = f'operators.number({tested}, {{"measure": "count"}})'
+    scale = {key: value for key, value in _given(condition.value).items() if key in SCALING}
+    if scale:
+        operand = f"operators.number({operand}, {term(scale)})"
+    members: dict[str, str] = {"op": string(condition.op)}
+    if condition.or_absent:
+        members["or_absent"] = "true"
+    if needed is not None:
+        members["facts"] = _facts(needed)
+    test = "{" + ", ".join(f"{string(name)}: {value}" for name, value in members.items()) + "}"
+    return f"operators.related({tested}, {operand}, {test})"
+
+
+def _given(value: JsonValue) -> Mapping[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _facts(needed: Needs) -> str:
+    """Return the set of the sides of a test that are facts."""
+    sides = [name for name, is_fact in (("tested", needed.tested), ("operand", needed.operand)) if is_fact]
+    return _set(sides, used=0)
+
+
+def _counted_test(condition: ArgCondition) -> str:
+    """Return the test of elements that are counted, with the type that each of them must have."""
+    return f'{_test(condition, None)[:-1]}, "type": {string(str(demanded_type(condition)))}}}'
+
+
+def _bound(count: CountBound) -> str:
+    return term({"op": count.op, "value": count.number})
+
+
 def _operand(condition: ArgCondition) -> str:
-    referred = value_reference(condition.value)
-    if referred:
-        kind, pointer = referred
-        root = "input.caller" if kind == "caller" else "input.args"
-        return _lookup(root, pointers.steps_of(pointer))
+    if value_reference(condition.value):
+        return _referred(condition)
     if condition.op == "matches":
         return raw_string(anchored(str(condition.value)))
     return term(condition.value)
+
+
+def _referred(condition: ArgCondition) -> str:
+    """Return the value that the operand refers to."""
+    kind, pointer = value_reference(condition.value) or ("arg", "")
+    root = "input.caller" if kind == "caller" else "input.args"
+    return _lookup(root, pointers.steps_of(pointer))
 
 
 def _set(items: Iterable[str], *, used: int) -> str:

@@ -24,7 +24,8 @@ from ironcurtain.model.verdict import Verdict
 SCHEMA = "input"
 """The name of the policy input's schema for OPA's type checker, without `.json`."""
 
-_IMPORT = "import data.ironcurtain.matching\n\n"
+_HELPERS = ("matching", "operators")
+"""The modules of the library that a rendered rule may call; a policy imports those that it uses."""
 _PLAIN = "input"
 _SANDBOXED = "input.sandboxed"
 
@@ -41,7 +42,8 @@ def render_policy(policy: CompiledPolicy, server: str, annotations: Annotations)
     ordered = enumerate(policy.rules, 1)
     rules = [_rule(order, rule, tools) for order, rule in ordered if _concerns(rule, server, tools)]
     body = "\n".join(rules)
-    imports = _IMPORT if "matching." in body else ""
+    used = [f"import data.ironcurtain.{name}\n" for name in _HELPERS if f"{name}." in body]
+    imports = "".join(used) + ("\n" if used else "")
     return f"{_header(server)}\n{imports}{body}".rstrip("\n") + "\n"
 
 

@@ -155,7 +155,7 @@ def _test_mistakes(rule: Rule, test: ArgCondition, tools: Sequence[ToolAnnotatio
     if pointers.EVERY in pointers.steps_of(test.name):
         if allows and test.over == "some":
             yield f'{shown}: an allow rule must hold for every element, so `over` is "every"'
-        if not allows and "over" not in test.model_fields_set:
+        if not allows and test.count is None and "over" not in test.model_fields_set:
             yield f'{shown}: say what a mixed list means: give `over`, "every" or "some"'
         return
     absent = _may_be_absent(test.name, tools)

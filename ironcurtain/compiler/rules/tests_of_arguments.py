@@ -8,6 +8,7 @@ import re2
 
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 from ironcurtain.compiler.render.conditions import anchored
+from ironcurtain.compiler.rules.forms_of_tests import NUMERIC, form_problem, reference_problem
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
@@ -19,7 +20,6 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import cut, is_hidden, quoted, visible
 
-_NUMERIC = {"lt", "le", "gt", "ge"}
 _LISTED = {"in", "not_in"}
 _EQUALITY = {"equals", "not_equals"}
 
@@ -40,6 +40,8 @@ def test_problems(
         yield from _in_place("args", test, *_problems(test, tools, registry))
     for test in condition.caller or ():
         yield from _in_place("caller", test, _name_problem(test.name), *_problems(test, tools, registry))
+        if test.count is not None:
+            yield from _in_place("caller", test, "`count` counts elements of arguments only")
         takes_absent = test.or_absent or (test.op == "present" and test.value is False)
         if then is Verdict.ALLOW and takes_absent:
             problem = "a caller fact that is missing must not make a rule allow"
@@ -56,13 +58,15 @@ def _in_place(key: str, test: ArgCondition, *problems: str) -> Iterator[RuleErro
 
 def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registry) -> list[str]:
     """Return what is wrong with operator, operand and flags; an empty string is no problem."""
-    if pointers.EVERY not in _path(test.name) and test.over == "some":
-        return ["`over` needs a pointer with `*`"]
+    if problem := form_problem(test):
+        return [problem]
     referred = reference(test.value)
     if referred:
         return _reference_problems(test, referred, tools, registry)
     if isinstance(test.value, dict) and {"caller", "arg"} & set(test.value):
-        return ['a value is {"caller": POINTER} or {"arg": POINTER}, or no such object']
+        return [
+            'a value is {"caller": POINTER} or {"arg": POINTER}, perhaps with "times", "plus" and "measure"'
+        ]
     try:
         json_text.check(test.value, any_double=True)
     except json_text.MalformedJsonError as error:
@@ -70,7 +74,7 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
     if test.measure:
         return [_measure_problem(test)]
     checks: dict[str, Callable[[ArgCondition], str]] = {
-        **dict.fromkeys(_NUMERIC, _bound_problem),
+        **dict.fromkeys(NUMERIC, _bound_problem),
         **dict.fromkeys(_LISTED, _list_problem),
         **dict.fromkeys(_EQUALITY, _equality_problem),
         "matches": _pattern_problem,
@@ -83,15 +87,15 @@ def _reference_problems(
     test: ArgCondition, referred: tuple[str, str], tools: list[ToolAnnotation], registry: Registry
 ) -> list[str]:
     kind, pointer = referred
-    if test.op not in _EQUALITY or test.measure:
-        return ["a value that refers to another value is only compared by equals and not_equals"]
+    if problem := reference_problem(test):
+        return [problem]
     if pointers.EVERY in _path(pointer):
         return [f"the value {quoted(pointer)} names one value, without `*`"]
     return [_pointer_problem(pointer, tools, registry) if kind == "arg" else _name_problem(pointer)]
 
 
 def _measure_problem(test: ArgCondition) -> str:
-    if test.op in _NUMERIC | _EQUALITY:
+    if test.op in NUMERIC | _EQUALITY:
         return (
             "" if _is_number(test.value) else f"`measure` is compared with a number, not {_shown(test.value)}"
         )

@@ -6,7 +6,7 @@ predicates is seen. What a policy makes of them is OPA's answer, and each answer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
@@ -19,11 +19,14 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation, When
 from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.operators import Scale, scale_of
 from ironcurtain.model.unknown_facts import (
     NO_FACTS,
     Needs,
     Root,
+    demanded_type,
     holds_unknown,
+    is_relation,
     json_type,
     needs,
     operands,
@@ -98,9 +101,38 @@ class Predicate:
         """Tell whether one value, without `*`, satisfies the test of a rule."""
         if self.condition is None:
             return False
+        if is_relation(self.condition):
+            return self._relates(self.condition, value, scale_of(self.condition.value).of(operand))
         if self.needs.any and self.needs.unknown(json_type(value), json_type(operand)):
             return self.unknown
         return compare(self.condition, value, operand)
+
+    def _relates(self, test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool:
+        """Tell whether a value stands in a relation to what another one was made into."""
+        tested = Scale(counts=test.measure == "count").of(value)
+        if (self.needs.tested and tested is None) or (self.needs.operand and operand is None):
+            return self.unknown
+        if tested is None:
+            return test.or_absent
+        if operand is None:
+            return False
+        if not is_number(tested) or not is_number(operand):
+            return self.unknown
+        return _compare_typed(test.op, tested, operand)
+
+    def matched(self, value: JsonValue) -> bool | None:
+        """Tell whether an element is counted; None where it is of another type than the test compares."""
+        if self.condition is None or value is None:
+            return False
+        if json_type(value) != demanded_type(self.condition):
+            return None
+        return compare(self.condition, value, self.condition.value)
+
+    def counts(self, values: Iterable[JsonValue]) -> bool:
+        """Tell whether as many elements satisfy the test as its `count` asks; null is an absent one."""
+        found = [self.matched(value) for value in values]
+        bound = self.condition.count if self.condition else None
+        return bound is not None and None not in found and bound.holds(found.count(True))
 
     @cached_property
     def needs(self) -> Needs:
@@ -117,6 +149,8 @@ class Predicate:
             return self.compare(None, operand)
         if not isinstance(elements, list):
             return self.unknown and self.needs.tested
+        if test.count is not None:
+            return self.counts([find(element, path[star + 1 :]) for element in elements])
         results = [self.compare(find(element, path[star + 1 :]), operand) for element in elements]
         return bool(results) and (any(results) if test.over == "some" else all(results))
 

@@ -8,12 +8,14 @@ from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.variables import Variable
-from ironcurtain.model.unknown_facts import operands
+from ironcurtain.model.operators import scale_of
+from ironcurtain.model.unknown_facts import operands, reference
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SIGNS = {"equals": "=", "not_equals": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "matches": "matches"}
+_COUNTS = {"le": "at most", "ge": "at least", "equals": "exactly"}
 _SHOWN = 6
 _NONE, _COVERED, _UNCOVERED, _BOTH = range(4)
 _GUARD_WORDS = {
@@ -96,7 +98,9 @@ def predicate_words(predicate: Predicate) -> str:
         name = f"caller's {name}"
     if test.measure is not None:
         name = f"{'number of elements' if test.measure == 'count' else 'length'} of {name}"
-    if "*" in predicate.path:
+    if test.count is not None:
+        name = f"{_COUNTS[test.count.op]} {test.count.number} of {name}"
+    elif "*" in predicate.path:
         name = f"{test.over} {name}"
     if test.op == "present":
         words = f"{name} is {'given' if test.value else 'absent'}"
@@ -113,10 +117,14 @@ def _compared(name: str, op: str, value: JsonValue) -> str:
 
 
 def _value(value: JsonValue) -> str:
-    if isinstance(value, dict) and len(value) == 1:
-        ((kind, pointer),) = value.items()
-        if kind in ("caller", "arg"):
-            return f"the {'caller' if kind == 'caller' else 'argument'}'s {visible(str(pointer))}"
+    referred = reference(value)
+    if referred is not None:
+        kind, pointer = referred
+        scale = scale_of(value)
+        words = f"the {'caller' if kind == 'caller' else 'argument'}'s {visible(pointer)}"
+        words = f"the number of elements of {words}" if scale.counts else words
+        words = f"{scale.times} times {words}" if scale.times != 1 else words
+        return f"{words} {'plus' if scale.plus > 0 else 'minus'} {abs(scale.plus)}" if scale.plus else words
     return json_text.shown(value)
 
 

@@ -23,6 +23,7 @@ from ironcurtain.analysis.engine.values.compared import (
     told_apart,
 )
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
+from ironcurtain.analysis.engine.values.related import related_numbers
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
@@ -159,6 +160,7 @@ class _ClassMaker:
         self._builder = ValueGenerator(tool.schema, fresh, refers)
         self._nothing = ValueGenerator(None, fresh, refers)
         self._fresh = fresh
+        self._lengths: Mapping[End, Sequence[int]] = {}
 
     def classes(self) -> Enumeration[VariableClass]:
         pools, gaps = self._pools()
@@ -183,10 +185,12 @@ class _ClassMaker:
         ends = ends_of(self._predicates)
         if not ends:
             return [self._pool(place, {}) for place in self._places], set()
+        related = related_numbers(self._predicates, self._builder.shapes, self._tool.with_defaults({}))
+        self._lengths = related.lengths
         joint = joint_values(
             self._predicates, ValueGenerator(self._tool.schema, self._fresh), self._constants()
         )
-        equals: dict[End, list[JsonValue]] = {}
+        equals: dict[End, list[JsonValue]] = {end: [*values] for end, values in related.numbers.items()}
         for end, value in joint.values:
             equals.setdefault(end, []).append(value)
         pools = [self._pool(place, equals) for place in self._places]
@@ -199,6 +203,9 @@ class _ClassMaker:
                 self._pool(place, {end: [*equals.get(end, ()), *tried] for end in ends})
                 for place in self._places
             ]
+        if related.numbers or related.lengths or related.gaps:
+            # Numbers are told apart by their order, too, and not only by what they equal.
+            return pools, {*joint.gaps, *related.gaps}
         return told_apart(self._predicates, self._places, pools), {*joint.gaps}
 
     def _class(self, chosen: Sequence[PlaceValue]) -> VariableClass:
@@ -248,7 +255,7 @@ class _ClassMaker:
         schemas: Schemas,
         equals: Mapping[End, Sequence[JsonValue]],
     ) -> Enumeration[CandidateValue]:
-        return builder.values(tree_of(self._predicates, place, equals), schemas)
+        return builder.values(tree_of(self._predicates, place, equals, self._lengths), schemas)
 
     def _constants(self) -> list[JsonValue]:
         """Return values that equal something on either side of a comparison, or nothing.

@@ -16,6 +16,7 @@ from typing import Final
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, find
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
+from ironcurtain.analysis.engine.values.multiplicities import counted_arrays
 from ironcurtain.analysis.engine.values.number_representatives import (
     are_whole,
     distinguishing_numbers,
@@ -65,17 +66,24 @@ class PredicateTree:
     Attributes:
         operands: What the place is compared with.
         others: Further values to try there, since it is compared with another place.
+        lengths: Further numbers of elements to try there.
     """
 
     predicates: list[Predicate] = field(default_factory=list)
     operands: list[JsonValue] = field(default_factory=list)
     others: list[JsonValue] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
     below: dict[str, PredicateTree] = field(default_factory=dict)
 
     @property
     def is_tested(self) -> bool:
         """Whether anything is asked of the place or of one below it."""
-        return bool(self.predicates or self.others or any(each.is_tested for each in self.below.values()))
+        return bool(
+            self.predicates
+            or self.others
+            or self.lengths
+            or any(each.is_tested for each in self.below.values())
+        )
 
 
 @dataclass(frozen=True)
@@ -194,6 +202,17 @@ class ValueGenerator:
         if any(length > MAX_VALUES for length in lengths):
             gaps.add("an array of more elements than can be tried")
             lengths = {length for length in lengths if length <= MAX_VALUES}
+        elements_below = node.below.get(pointers.EVERY, PredicateTree())
+        counted = [
+            a
+            for a in _tests_at_or_below(elements_below)
+            if a.condition is not None and a.condition.count is not None
+        ]
+        if counted:
+            elements = [kind.value for kind in kinds]
+            matching = [any(_is_matched(a, element) for a in counted) for element in elements]
+            arrays = counted_arrays(elements, matching, counted, sorted(lengths), MAX_VALUES)
+            return _Made(arrays.values, arrays.gaps | gaps, exact=all(kind.fits for kind in kinds))
         found: list[JsonValue] = [[]]
         for size in range(1, len(kinds) + 1):
             for subset in itertools.combinations([kind.value for kind in kinds], size):
@@ -274,11 +293,24 @@ class ValueGenerator:
         return distinct
 
 
+def _tests_at_or_below(node: PredicateTree) -> Iterator[Predicate]:
+    yield from node.predicates
+    for below in node.below.values():
+        yield from _tests_at_or_below(below)
+
+
+def _is_matched(predicate: Predicate, element: JsonValue) -> bool:
+    """Tell whether a test counts an element of an array, by the pointer below it."""
+    path = predicate.path
+    return predicate.matched(find(element, path[path.index(pointers.EVERY) + 1 :])) is True
+
+
 def _lengths(node: PredicateTree, shape: SchemaShape) -> Iterator[int]:
     """Yield how many elements to try; beyond the least number of a region one more tells nothing."""
     conditions = [a.condition for a in node.predicates if a.condition is not None]
     for bound in (n for c in conditions if c.measure == "count" for n in _numbers(c.value)):
         yield from (n for n in (int(bound // 1) + offset for offset in (-1, 0, 1)) if n > 0)
+    yield from (length for length in node.lengths if length > 0)
     least = shape.bound("minItems")
     if least is not None and least > 0:
         yield int(least)
@@ -288,6 +320,7 @@ def tree_of(
     predicates: Sequence[Predicate],
     place: tuple[str, str],
     equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[JsonValue]] | None = None,
+    lengths: Mapping[tuple[Root, tuple[str, ...]], Sequence[int]] | None = None,
 ) -> PredicateTree:
     """Return the tests of one top-level value as a tree over their pointers.
 
@@ -295,8 +328,12 @@ def tree_of(
         predicates: The tests of the value, and of others that it is compared with.
         place: The top-level value: root and name.
         equals: Further values to try for what is compared with other values, by its root and path.
+        lengths: Further numbers of elements to try, by root and path.
     """
     top, equals = PredicateTree(), equals or {}
+    for (root, path), numbers in (lengths or {}).items():
+        if (root, path[0]) == place:
+            node_at(top, path[1:]).lengths += numbers
     for predicate in predicates:
         if (predicate.root, predicate.path[0]) == place:
             node = node_at(top, predicate.path[1:])
@@ -389,6 +426,8 @@ def _outcome(predicate: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue
     if test is None:
         return lambda value: predicate.holds(values_by_root() | {"args": {predicate.path[0]: value}})
     if pointers.EVERY not in path:
+        if test.count is not None:
+            return lambda value: predicate.matched(find(value, path))
         return lambda value: predicate.compare(find(value, path), test.value)
     star = path.index(pointers.EVERY)
 
@@ -396,6 +435,8 @@ def _outcome(predicate: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue
         elements = find(value, path[:star])
         if not isinstance(elements, list):
             return None if elements is None else "no array"
+        if test.count is not None:
+            return predicate.counts(find(element, path[star + 1 :]) for element in elements)
         kinds = {predicate.compare(find(element, path[star + 1 :]), test.value) for element in elements}
         return (len(elements) == 0, tuple(sorted(kinds)))
 

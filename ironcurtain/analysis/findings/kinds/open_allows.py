@@ -101,4 +101,5 @@ def _is_bound(test: ArgCondition) -> bool:
     if not isinstance(test.value, int | float) or isinstance(test.value, bool):
         return False
     bound = test.op in _UPPER or (test.op in _LOWER and test.value > 0)
-    return bound and test.measure is None and test.over == "every" and not test.or_absent
+    is_of_all = test.over == "every" and test.count is None
+    return bound and test.measure is None and is_of_all and not test.or_absent

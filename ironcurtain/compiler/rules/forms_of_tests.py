@@ -1,0 +1,50 @@
+"""What a test says beside operator and operand, and whether its parts go together."""
+
+from __future__ import annotations
+
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.operators import LARGEST_SCALED
+from ironcurtain.model.unknown_facts import is_relation, reference
+
+NUMERIC = frozenset({"lt", "le", "gt", "ge"})
+_RELATIONS = frozenset({"equals", "not_equals", *NUMERIC})
+_COUNTED = frozenset({"equals", "in", "matches", *NUMERIC})
+
+
+def form_problem(test: ArgCondition) -> str:
+    """Return what is wrong with the parts of a test together, with a hint on its second line; or nothing."""
+    has_elements = pointers.EVERY in pointers.steps_of(test.name)
+    if test.over == "some" and not has_elements:
+        return "`over` needs a pointer with `*`"
+    return _count_problem(test, has_elements=has_elements) if test.count is not None else ""
+
+
+def reference_problem(test: ArgCondition) -> str:
+    """Return what is wrong with a test whose operand refers to another value."""
+    if test.op not in _RELATIONS:
+        return "another value is only compared by equals, not_equals, lt, le, gt and ge"
+    if not is_relation(test):
+        return "`measure` beside another value needs lt, le, gt or ge" if test.measure else ""
+    if pointers.EVERY in pointers.steps_of(test.name):
+        return "elements are compared with another value by equals and not_equals only, as they are"
+    if test.measure == "length":
+        return "a length is compared with a constant"
+    given = test.value if isinstance(test.value, dict) else {}
+    for key, least in (("times", 1), ("plus", -LARGEST_SCALED)):
+        value = given.get(key, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_SCALED:
+            return f"`{key}` is a whole number from {least} to {LARGEST_SCALED}"
+    return '`measure` of another value is "count"' if given.get("measure", "count") != "count" else ""
+
+
+def _count_problem(test: ArgCondition, *, has_elements: bool) -> str:
+    if not has_elements:
+        return "`count` needs a pointer with `*`"
+    if "over" in test.model_fields_set:
+        return "`count` says how many elements, so `over` has no meaning beside it"
+    if test.measure or reference(test.value):
+        return "elements that are counted are compared with a constant, without `measure`"
+    if test.op not in _COUNTED:
+        return f"{test.op} cannot be counted\nCount what satisfies one of {', '.join(sorted(_COUNTED))}."
+    return ""

@@ -1,0 +1,78 @@
+"""Mistakes in tests of arguments that are more than an operator and an operand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.policies import compiled, rule
+from support.spaces_operators import annotated, bundle_of
+
+from ironcurtain.analysis.mutation.operators import mutants
+from ironcurtain.analysis.mutation.source import PolicySource
+from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.decision.roles import Registry
+from ironcurtain.errors import RuleError
+
+CODES: dict[str, Any] = {"name": "/codes/*", "op": "equals", "value": "a", "count": {"le": 1}}
+
+
+def refused(key: str, test: dict[str, Any], tool: str = "book") -> str:
+    policy = compiled([rule("r", "deny", tool=[tool], **{key: [test]})])
+    with pytest.raises(RuleError) as found:
+        check_policy(policy, annotated(), None, Registry())
+    return str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"name": "codes"}, "`count` needs a pointer with `*`"),
+        ({"over": "every"}, "`over` has no meaning beside it"),
+        ({"measure": "length"}, "without `measure`"),
+        ({"value": {"caller": "/sub"}}, "compared with a constant"),
+        ({"op": "not_equals"}, "not_equals cannot be counted"),
+    ],
+)
+def test_a_count_that_would_count_nothing_is_refused(change: dict[str, Any], told: str) -> None:
+    assert told in refused("args", CODES | change)
+
+
+TOTAL: dict[str, Any] = {"name": "total", "op": "le", "value": {"arg": "/passengers", "times": 100}}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"value": {"arg": "/passengers", "times": 0}}, "`times` is a whole number from 1"),
+        ({"value": {"arg": "/passengers", "plus": 0.5}}, "`plus` is a whole number"),
+        ({"value": {"arg": "/passengers", "measure": "length"}}, '`measure` of another value is "count"'),
+        ({"value": {"arg": "/passengers", "time": 2}}, "perhaps with"),
+        ({"op": "matches"}, "only compared by"),
+        ({"measure": "length"}, "a length is compared with a constant"),
+        ({"value": {"arg": "/nobody"}}, "no tool of this rule has such an argument"),
+    ],
+)
+def test_a_relation_that_could_not_hold_is_refused(change: dict[str, Any], told: str) -> None:
+    assert told in refused("args", TOTAL | change, "fly")
+
+
+def test_elements_are_not_compared_with_a_multiple() -> None:
+    test = {"name": "/payments/*/amount", "op": "le", "value": {"arg": "/payments", "measure": "count"}}
+    assert "elements are compared with another value by equals" in refused("args", test)
+
+
+def test_a_factor_is_moved_both_ways() -> None:
+    bundle = bundle_of([rule("r", "allow", tool=["fly"], args=[TOTAL])])
+    moved = {mutant.change for mutant in mutants(PolicySource.of(bundle)) if mutant.kind == "bound moved"}
+    assert moved == {f"r: total le: times 100 becomes {value}" for value in (99, 101)}
+
+
+def test_facts_are_not_counted() -> None:
+    assert "elements of arguments only" in refused("caller", CODES | {"name": "/groups/*"})
+
+
+def test_a_bound_of_elements_is_moved_both_ways() -> None:
+    bundle = bundle_of([rule("r", "allow", tool=["book"], args=[CODES])])
+    moved = {mutant.change for mutant in mutants(PolicySource.of(bundle)) if mutant.kind == "bound moved"}
+    assert moved == {"r: /codes/*: count le 1 becomes 0", "r: /codes/*: count le 1 becomes 2"}
