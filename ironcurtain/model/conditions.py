@@ -6,13 +6,16 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from ironcurtain.model.operators import CountBound
+from ironcurtain.model.operators import CountBound, literal_expression
 from ironcurtain.model.times import minutes_within, seconds_of
 from ironcurtain.system.frozen import Frozen, JsonValue, OneOrMany, ServerName
 
 Operator: TypeAlias = Literal[
     "equals", "not_equals", "in", "not_in", "lt", "le", "gt", "ge", "matches", "present"
 ]
+
+ArgOperator: TypeAlias = Literal[Operator, "contains_any"]
+"""The operators of tests of arguments and caller facts."""
 
 
 class PathsCondition(Frozen):
@@ -57,15 +60,36 @@ class ArgCondition(Frozen):
         or_absent: Whether a missing argument satisfies it.
         measure: Compare the number of elements (`count`) or characters (`length`) instead.
         count: With `*`: how many elements must satisfy the test, instead of every or some.
+        ignore_case: Compare texts without regard to case, as RE2 does.
+        also_in: Further arguments: it is enough that one of all of them satisfies the test.
     """
 
     name: str = Field(min_length=1)
-    op: Operator
+    op: ArgOperator
     value: JsonValue
     over: Literal["every", "some"] = "every"
     or_absent: bool = False
     measure: Literal["count", "length"] | None = None
     count: CountBound | None = None
+    ignore_case: bool = False
+    also_in: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The argument that is tested, and those beside it."""
+        return (self.name, *self.also_in)
+
+    @property
+    def as_expression(self) -> ArgCondition:
+        """The same test as a match of a regular expression, where it is one about texts; else itself."""
+        if self.op != "contains_any" and not self.ignore_case:
+            return self
+        texts = [text for text in self.value if isinstance(text, str)] if isinstance(self.value, list) else []
+        plain = "|".join(map(literal_expression, texts or [str(self.value)]))
+        inner = str(self.value) if self.op == "matches" else plain
+        expression = f".*(?:{inner}).*" if self.op == "contains_any" else inner
+        expression = f"(?i:{expression})" if self.ignore_case else expression
+        return self.model_copy(update={"op": "matches", "value": expression, "ignore_case": False})
 
     @property
     def operands(self) -> list[JsonValue]:

@@ -88,3 +88,11 @@ def scale_of(operand: JsonValue) -> Scale:
         given.get("measure") == "count",
         bool({"times", "plus"} & given.keys()),
     )
+
+
+_SPECIAL = frozenset("\\.+*?()|[]{}^$")
+
+
+def literal_expression(text: str) -> str:
+    """Return the regular expression (RE2) of exactly one text."""
+    return "".join(f"\\{character}" if character in _SPECIAL else character for character in text)

@@ -27,7 +27,7 @@ def values_by_root() -> dict[Root, dict[str, JsonValue]]:
 
 _TYPE_OF_MEASURE = {"count": "array", "length": "string"}
 _ORDERED = ("lt", "le", "gt", "ge")
-_TYPE_OF_OPERATOR = {**dict.fromkeys(_ORDERED, "number"), "matches": "string"}
+_TYPE_OF_OPERATOR = {**dict.fromkeys(_ORDERED, "number"), "matches": "string", "contains_any": "string"}
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ OPERANDS: dict[str, list[Any]] = {
     "not_in": [[True], [1], [1, 50], ["a", "1"], [[1], ["a"]], [{"a": 1}]],
     **{op: [1, 1.5, 0, -3, 1e22, *RELATED] for op in ("lt", "le", "gt", "ge")},
     "matches": ["a", "a|b", "a.b", "", ".*", "(?i)A", "p\u00e4th .", "`"],
+    "contains_any": [["a"], ["b\n", "x.", "th 😀"]],
     "present": [True, False],
 }
 COUNTED = {"equals", "in", "matches", "lt", "le", "gt", "ge"}
@@ -190,6 +191,10 @@ def random_test(random: Random, name: str, *, caller: str | None = None) -> dict
     test: dict[str, Any] = {"name": name, "op": op, "value": value}
     if caller == "allow" and op == "present":
         test["value"] = True
+    if op in ("matches", "contains_any") and random.random() < 0.4:
+        test["ignore_case"] = True
+    if op == "contains_any" and "*" not in name and random.random() < 0.5:
+        test["also_in"] = ["/b/a", "list"]
     if "*" in name and random.random() < 0.5:
         test["over"] = "some"
     can_count = caller is None and "*" in name and op in COUNTED and not isinstance(test["value"], dict)

@@ -25,6 +25,7 @@ SCHEMA: dict[str, dict[str, Any]] = {
     "pack": {"bags": WHOLE, "people": {"type": "array", "items": TEXT}},
     "pay": {"amount": NUMBER, "limit": NUMBER},
     "tip": {"tip": WHOLE},
+    "mail": {"subject": TEXT, "body": TEXT, "about": {"type": "object", "properties": {"kind": TEXT}}},
     "book": {"payments": {"type": "array", "items": PAYMENT}, "codes": {"type": "array", "items": TEXT}},
 }
 PASSENGERS, PEOPLE = {"arg": "/passengers"}, {"arg": "/people", "measure": "count"}
@@ -56,6 +57,21 @@ TESTS: dict[str, list[dict[str, Any]]] = {
         {"name": "tip", "op": "ge", "value": {"caller": "/age", "plus": -3}, "or_absent": True},
         {"name": "tip", "op": "lt", "value": 18},
     ],
+    "mail": [
+        {"name": "subject", "also_in": ["body"], "op": "contains_any", "value": ["secret", "a.b"]},
+        {
+            "name": "subject",
+            "op": "contains_any",
+            "value": ["secret"],
+            "ignore_case": True,
+            "or_absent": True,
+        },
+        {"name": "body", "op": "equals", "value": "Secret (1)", "ignore_case": True},
+        {"name": "/about/kind", "op": "in", "value": ["new", "OLD"], "ignore_case": True},
+        {"name": "/about/kind", "also_in": ["subject"], "op": "contains_any", "value": ["new"]},
+        {"name": "body", "op": "matches", "value": "[a-c]+.*", "ignore_case": True},
+        {"name": "body", "op": "not_equals", "value": "a.b"},
+    ],
     "book": [
         {"name": "/payments/*/payment_id", "op": "matches", "value": "certificate_.*", "count": {"le": 1}},
         {"name": "/payments/*/payment_id", "op": "equals", "value": "gift_1", "count": {"ge": 2}},
@@ -79,11 +95,14 @@ PAYMENTS: list[dict[str, Any]] = [
     {"payment_id": "card", "amount": 50},
     {"amount": 51},
 ]
+TEXTS = ["secret", "no SECRETS", "SECRET (1)", "a.b", "aXb", "Abc", "new", "New", "old", ""]
 AMOUNTS = [0, 1, 2, 19.5, 20, 50, 75, 99, 100, 125, 130.5, 175, 200, 201, 300, 10**9]
 VALUES: dict[str, Any] = {
     **dict.fromkeys(("total", "amount", "limit"), lambda random: random.choice(AMOUNTS)),
     **dict.fromkeys(("passengers", "bags"), lambda random: random.randint(0, 9)),
     "people": lambda random: ["x"] * random.randint(0, 5),
+    **dict.fromkeys(("subject", "body"), lambda random: random.choice(TEXTS)),
+    "about": lambda random: random.choice([{}, *({"kind": text} for text in TEXTS)]),
     "tip": lambda random: random.randint(13, 20),
     "payments": _elements(PAYMENTS),
     "codes": _elements(["a", "b", "c"]),

@@ -113,6 +113,10 @@ def _outcome(test: JsonObject, root: str, call: Question) -> bool | None:
     path = _path(test["name"])
     if _operand(test, call)[0] == "caller" and _operand(test, call)[1] is ABSENT:
         return UNKNOWN
+    if "also_in" in test:
+        names = (test["name"], *test["also_in"])
+        found = [_compare(test, root, _find(call[root], _path(name)), call) for name in names]
+        return True if True in found else UNKNOWN if UNKNOWN in found else False
     if "*" not in path:
         return _compare(test, root, _find(call[root], path), call)
     star = path.index("*")
@@ -135,12 +139,12 @@ def _outcome(test: JsonObject, root: str, call: Question) -> bool | None:
 def _counted(test: JsonObject, values: list[Any]) -> bool:
     """Tell whether so many elements satisfy a test; one of another type than it compares makes it false."""
     given = [value for value in values if value is not ABSENT]
-    compared = test["value"][0] if test["op"] == "in" else test["value"]
+    compared = test["value"][0] if test["op"] in ("in", "contains_any") else test["value"]
     if any(_type(value) != _type(compared) for value in given):
         return False
-    plain = {"op": test["op"], "name": "x", "value": test["value"]}
+    plain: JsonObject = {key: test[key] for key in ("op", "name", "value", "ignore_case") if key in test}
     call: Any = {"args": {}, "caller": {}}
-    number = sum(1 for value in given if _compare(plain, "args", value, call) is True)
+    number = [_compare(plain, "args", value, call) for value in given].count(True)
     ((op, bound),) = test["count"].items()
     outcomes = {"le": number <= bound, "ge": number >= bound, "equals": number == bound}
     return bool(outcomes[op])
@@ -175,9 +179,11 @@ def _compare(test: JsonObject, root: str, value: Any, call: Question) -> bool | 
         if not isinstance(value, wanted):
             return mistyped
         value = len(value)
-    kind = _type(operand[0] if op in ("in", "not_in") else operand)
+    kind = _type(operand[0] if op in ("in", "not_in", "contains_any") else operand)
     if _type(value) != kind:
         return mistyped
+    if test.get("ignore_case") or op == "contains_any":
+        return _of_texts(op, value, operand, ignore_case=test.get("ignore_case", False))
     same = [_same(value, one) for one in (operand if op in ("in", "not_in") else [operand])]
     if op in ("equals", "in"):
         return any(same)
@@ -208,6 +214,16 @@ def _relation(test: JsonObject, value: Any, operand: Any, mistyped: bool | None)
 
 def _length(value: Any) -> Any:
     return len(value) if isinstance(value, list) else None
+
+
+def _of_texts(op: str, value: str, operand: Any, *, ignore_case: bool) -> bool:
+    """Compare texts of ASCII letters, perhaps in lower case; expressions by RE2's own flag."""
+    if op == "matches":
+        return re2.fullmatch(f"(?is:{operand})", value) is not None
+    texts = operand if isinstance(operand, list) else [operand]
+    if ignore_case:
+        value, texts = value.lower(), [text.lower() for text in texts]
+    return any(text in value for text in texts) if op == "contains_any" else value in texts
 
 
 def _same(a: Any, b: Any) -> bool:

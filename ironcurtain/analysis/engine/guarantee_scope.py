@@ -167,7 +167,7 @@ def _named(scope: GuaranteeScope) -> Iterator[tuple[str, str]]:
     """Yield each argument (`arg`) and fact (`caller`) that a scope tests, or compares another one with."""
     for kind, tests in (("arg", scope.args), ("caller", scope.caller)):
         for test in tests:
-            yield kind, test.name
+            yield from ((kind, name) for name in test.names)
             referred = reference(test.value)
             if referred is not None:
                 yield referred

@@ -45,7 +45,8 @@ class SkeletonReader:
             operand = self._find(skeletons[reference[0]], reference[1])
         root, path = skeletons[predicate.root], predicate.path
         if pointers.EVERY not in path:
-            return self._compare(predicate, test, self._find(root, path), operand)
+            found = (self._find(root, each) for each in (path, *predicate.also))
+            return _any(self._compare(predicate, test, value, operand) for value in found)
         star = path.index(pointers.EVERY)
         elements = self._find(root, path[:star])
         if elements is None or (predicate.needs.operand and operand is None):

@@ -30,6 +30,7 @@ def anchored(pattern: str) -> str:
 
 def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[str]:
     """Return the lines that test one argument or caller fact in a rule of a verdict."""
+    condition = condition.as_expression
     place, path, needed = f"input.{root}", pointers.steps_of(condition.name), needs(root, condition)
     asks_unknown = needed.any and holds_unknown(then)
     asks_absence = condition.op == "present" and not condition.value
@@ -39,6 +40,9 @@ def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[
     if is_relation(condition):
         return [*lines, _relation_line(place, path, condition, needed if asks_unknown else None)]
     test = _test(condition, needed if asks_unknown else None)
+    if condition.also_in:
+        places = (_lookup(place, pointers.steps_of(name)) for name in condition.names)
+        return [f"matching.some_element([{', '.join(places)}], [], {test})"]
     if pointers.EVERY not in path:
         return [*lines, f"matching.satisfies({_lookup(place, path)}, {test})"]
     star = path.index(pointers.EVERY)
@@ -75,7 +79,7 @@ def member_line(left: str, values: Iterable[JsonValue]) -> str:
 
 def _is_plain(condition: ArgCondition, path: tuple[str, ...]) -> bool:
     """Tell whether a test can be written out, without a function."""
-    simple = condition.measure is None and not condition.or_absent
+    simple = condition.measure is None and not condition.or_absent and not condition.also_in
     return simple and pointers.EVERY not in path and value_reference(condition.value) is None
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.operators import LARGEST_SCALED
-from ironcurtain.model.unknown_facts import is_relation, reference
+from ironcurtain.model.unknown_facts import is_relation, operands, reference
 
 NUMERIC = frozenset({"lt", "le", "gt", "ge"})
 _RELATIONS = frozenset({"equals", "not_equals", *NUMERIC})
-_COUNTED = frozenset({"equals", "in", "matches", *NUMERIC})
+_COUNTED = frozenset({"equals", "in", "matches", "contains_any", *NUMERIC})
+_OF_TEXTS = frozenset({"equals", "in", "matches", "contains_any"})
 
 
 def form_problem(test: ArgCondition) -> str:
@@ -17,7 +18,32 @@ def form_problem(test: ArgCondition) -> str:
     has_elements = pointers.EVERY in pointers.steps_of(test.name)
     if test.over == "some" and not has_elements:
         return "`over` needs a pointer with `*`"
-    return _count_problem(test, has_elements=has_elements) if test.count is not None else ""
+    problem = _case_problem(test) or _several_problem(test, has_elements=has_elements)
+    if problem or test.count is None:
+        return problem
+    return _count_problem(test, has_elements=has_elements)
+
+
+def _case_problem(test: ArgCondition) -> str:
+    """Return what is wrong with a test that ignores case."""
+    if not test.ignore_case:
+        return ""
+    if test.op not in _OF_TEXTS or test.measure:
+        return f"`ignore_case` goes with {', '.join(sorted(_OF_TEXTS))}, without `measure`"
+    if not all(isinstance(text, str) for text in operands("in", test.value)):
+        return "`ignore_case` compares texts"
+    return ""
+
+
+def _several_problem(test: ArgCondition, *, has_elements: bool) -> str:
+    """Return what is wrong with a test of several arguments."""
+    if not test.also_in:
+        return ""
+    if test.op != "contains_any":
+        return "`also_in` goes with contains_any"
+    if has_elements or any(pointers.EVERY in pointers.steps_of(name) for name in test.also_in):
+        return "`also_in` names arguments without `*`"
+    return "`also_in` names an argument twice" if len({*test.names}) < len(test.names) else ""
 
 
 def reference_problem(test: ArgCondition) -> str:

@@ -36,7 +36,8 @@ def test_problems(
         registry: The roles.
     """
     for test in condition.args or ():
-        yield from _in_place("args", test, _pointer_problem(test.name, tools, registry))
+        for name in test.names:
+            yield from _in_place("args", test, _pointer_problem(name, tools, registry))
         yield from _in_place("args", test, *_problems(test, tools, registry))
     for test in condition.caller or ():
         yield from _in_place("caller", test, _name_problem(test.name), *_problems(test, tools, registry))
@@ -78,6 +79,7 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
         **dict.fromkeys(_LISTED, _list_problem),
         **dict.fromkeys(_EQUALITY, _equality_problem),
         "matches": _pattern_problem,
+        "contains_any": _texts_problem,
         "present": _present_problem,
     }
     return [checks[test.op](test)]
@@ -140,6 +142,13 @@ def _pattern_problem(test: ArgCondition) -> str:
         return f"{quoted(test.value)} is no regular expression of RE2"
     if not _compiles(anchored(test.value)):
         return rf"{quoted(test.value)} means something else when it is anchored{chr(10)}End \Q with \E."
+    return ""
+
+
+def _texts_problem(test: ArgCondition) -> str:
+    listed = test.value if isinstance(test.value, list | tuple) else []
+    if not listed or not all(isinstance(text, str) and text for text in listed):
+        return "contains_any takes a list of texts, none of them empty"
     return ""
 
 

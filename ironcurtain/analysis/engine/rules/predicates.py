@@ -58,6 +58,7 @@ class Predicate:
         root: Where its pointer begins.
         condition: The test of a rule, or
         when: the test of a conditional role.
+        said: The test as the rule has it, where `condition` says the same otherwise.
         unknown: Whether it holds where a fact that it needs is not known, as in rules that ask or deny.
     """
 
@@ -66,6 +67,7 @@ class Predicate:
     condition: ArgCondition | None = None
     when: When | None = None
     unknown: bool = False
+    said: ArgCondition | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -75,6 +77,11 @@ class Predicate:
         return _path(self.condition.name) if self.condition else ()
 
     @property
+    def also(self) -> tuple[tuple[str, ...], ...]:
+        """The reference tokens of further places, of which one that satisfies the test is enough."""
+        return tuple(map(_path, self.condition.also_in)) if self.condition else ()
+
+    @property
     def reference(self) -> tuple[Root, tuple[str, ...]] | None:
         """The other place that the tested one is compared with, if it is compared with one."""
         found = reference(self.condition.value) if self.condition else None
@@ -82,9 +89,11 @@ class Predicate:
 
     @property
     def places(self) -> tuple[ValueName, ...]:
-        """The one or two top-level values that decide it."""
+        """The top-level values that decide it."""
         own: ValueName = (self.root, self.path[0])
         other = self.reference
+        if self.also:
+            return tuple(dict.fromkeys((own, *((self.root, path[0]) for path in self.also))))
         return (own,) if other is None else (own, (other[0], other[1][0]))
 
     def holds(self, values: Values) -> bool:
@@ -141,6 +150,8 @@ class Predicate:
 
     def _test_holds(self, test: ArgCondition, root: dict[str, JsonValue], operand: JsonValue) -> bool:
         path = self.path
+        if self.also:
+            return any(self.compare(find(root, each), operand) for each in (path, *self.also))
         if pointers.EVERY not in path:
             return self.compare(find(root, path), operand)
         star = path.index(pointers.EVERY)
@@ -160,13 +171,13 @@ def rule_predicate(root: Root, condition: ArgCondition, then: Verdict) -> Predic
     content: list[JsonValue] = [root, condition.model_dump(mode="json", exclude_defaults=True)]
     unknown = needs(root, condition).any and holds_unknown(then)
     key = json_text.canonical([*content, _UNKNOWN] if unknown else content).decode()
-    return Predicate(key, root, condition=condition, unknown=unknown)
+    return Predicate(key, root, condition=condition.as_expression, unknown=unknown, said=condition)
 
 
 def predicate_of_key(key: str) -> Predicate:
     """Return the predicate of a rule's test that a key was made of."""
     root, condition, *rest = _KEY.validate_json(key)
-    return Predicate(key, root, condition=condition, unknown=bool(rest))
+    return Predicate(key, root, condition=condition.as_expression, unknown=bool(rest), said=condition)
 
 
 def role_predicate(when: When) -> Predicate:

@@ -91,9 +91,11 @@ def predicate_words(predicate: Predicate) -> str:
             if predicate.when.in_
             else _compared(name, "equals", predicate.when.equals)
         )
-    test = predicate.condition
+    test = predicate.said or predicate.condition
     if test is None:
         return name
+    if test.also_in:
+        name = " or ".join([name, *map(visible, test.also_in)])
     if predicate.root == "caller":
         name = f"caller's {name}"
     if test.measure is not None:
@@ -106,11 +108,14 @@ def predicate_words(predicate: Predicate) -> str:
         words = f"{name} is {'given' if test.value else 'absent'}"
         return f"{words} or unknown" if predicate.unknown and test.value else words
     words = _compared(name, test.op, test.value)
+    words += " without regard to case" if test.ignore_case else ""
     words += " or absent" if test.or_absent else ""
     return f"{words} or unknown" if predicate.unknown else words
 
 
 def _compared(name: str, op: str, value: JsonValue) -> str:
+    if op == "contains_any":
+        return f"{name} contains {' or '.join(map(_value, operands('in', value)))}"
     if op in ("in", "not_in"):
         return f"{name} {'in' if op == 'in' else 'not in'} {', '.join(map(_value, operands(op, value)))}"
     return f"{name} {_SIGNS[op]} {_value(value)}"

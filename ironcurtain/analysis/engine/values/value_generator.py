@@ -341,6 +341,9 @@ def tree_of(
             node.operands += _operands(predicate)
             if predicate.reference is not None:
                 node.others += equals.get((predicate.root, predicate.path), ())
+        for path in predicate.also:
+            if (predicate.root, path[0]) == place:
+                node_at(top, path[1:]).predicates.append(predicate)
         other = predicate.reference
         if other is not None and (other[0], other[1][0]) == place:
             node = node_at(top, other[1][1:])

@@ -99,7 +99,12 @@ def _arguments(test: ArgCondition, concerned: Collection[Examined]) -> Iterator[
             names = {name for examined in concerned for name in _names(examined.space.annotation)}
             yield ("argument", test.name, tuple(sorted(names)))
         return
-    if test.op not in _COMPARING or test.measure is not None or isinstance(test.value, dict):
+    if (
+        test.op not in _COMPARING
+        or test.measure is not None
+        or test.ignore_case
+        or isinstance(test.value, dict)
+    ):
         return
     for value in test.operands:
         if not any(_can_be(examined, test, value) for examined in having):

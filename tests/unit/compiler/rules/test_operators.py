@@ -68,6 +68,25 @@ def test_a_factor_is_moved_both_ways() -> None:
     assert moved == {f"r: total le: times 100 becomes {value}" for value in (99, 101)}
 
 
+SUBJECT: dict[str, Any] = {"name": "subject", "op": "contains_any", "value": ["a"], "also_in": ["body"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"value": []}, "a list of texts, none of them empty"),
+        ({"value": ["a", ""]}, "a list of texts, none of them empty"),
+        ({"also_in": ["/nobody"]}, "no tool of this rule has such an argument"),
+        ({"also_in": ["subject"]}, "names an argument twice"),
+        ({"op": "in"}, "`also_in` goes with contains_any"),
+        ({"op": "lt", "value": 3, "ignore_case": True, "also_in": []}, "`ignore_case` goes with"),
+        ({"op": "equals", "value": 3, "ignore_case": True, "also_in": []}, "compares texts"),
+    ],
+)
+def test_a_test_of_texts_that_makes_no_sense_is_refused(change: dict[str, Any], told: str) -> None:
+    assert told in refused("args", SUBJECT | change, "mail")
+
+
 def test_facts_are_not_counted() -> None:
     assert "elements of arguments only" in refused("caller", CODES | {"name": "/groups/*"})
 
