@@ -19,6 +19,7 @@ Schema = dict[str, JsonValue]
 
 STRING: Final[Schema] = {"type": "string"}
 BOOLEAN: Final[Schema] = {"type": "boolean"}
+WHOLE: Final[Schema] = {"type": "integer"}
 
 _Content = TypeVar("_Content", bound=BaseModel)
 

@@ -9,6 +9,7 @@ from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.schema_parts import (
     BOOLEAN,
     STRING,
+    WHOLE,
     Schema,
     array_of,
     closed_object,
@@ -20,7 +21,7 @@ from ironcurtain.compiler.rules.allow_checks import resource_roles
 from ironcurtain.compiler.rules.clause_coverage import KINDS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import ServerAnnotations
-from ironcurtain.model.conditions import Operator
+from ironcurtain.model.conditions import ArgOperator
 from ironcurtain.model.verdict import Verdict
 
 
@@ -91,14 +92,18 @@ def _condition(annotated: ServerAnnotations, registry: Registry) -> Schema:
 
 def _argument_test() -> Schema:
     scalar = reference("scalar")
-    referred = [closed_object({"caller": STRING}), closed_object({"arg": STRING})]
+    scaled: Schema = {"times": WHOLE, "plus": WHOLE, "measure": one_of(["count"])}
+    referred = [closed_object({kind: STRING}, scaled) for kind in ("caller", "arg")]
     return closed_object(
         {
             "name": STRING,
-            "op": one_of(get_args(Operator)),
+            "op": one_of(get_args(ArgOperator)),
             "value": {"anyOf": [scalar, array_of(scalar), *referred]},
         },
         {
+            "count": {"anyOf": [closed_object({op: WHOLE}) for op in ("le", "ge", "equals")]},
+            "ignore_case": BOOLEAN,
+            "also_in": array_of(STRING),
             "over": one_of(["every", "some"]),
             "or_absent": BOOLEAN,
             "measure": one_of(["count", "length"]),
