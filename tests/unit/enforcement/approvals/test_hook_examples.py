@@ -13,7 +13,7 @@ from support.proxied import wait_for
 from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
 
 ROOT = Path(__file__).parents[4]
-SECTION = (ROOT / "docs" / "approvals.md").read_text().split("## Being told elsewhere")[1].split("\n## ")[0]
+SECTION = (ROOT / "docs" / "approvals.md").read_text().split("## Notifications")[1].split("\n## ")[0]
 SCRIPTS = re.findall(r"^```sh\n(#!/bin/sh\n.*?)^```$", SECTION, re.MULTILINE | re.DOTALL)
 PROGRAMS = {"notify-send": "$2", "osascript": "$IRONCURTAIN_APPROVAL_SUMMARY", "curl": "$(cat)"}
 HOSTILE = '/srv/"; do shell script "touch OWNED'
