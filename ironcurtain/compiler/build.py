@@ -21,7 +21,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.changes import published_annotations, with_reserved_tools
-from ironcurtain.compiler.known import shipped_collection
+from ironcurtain.compiler.annotate.known import shipped_collection
 from ironcurtain.compiler.lists.lists import resolve_lists
 from ironcurtain.compiler.lists.resolve import ListContext
 from ironcurtain.compiler.llm.question import Provider

@@ -10,7 +10,7 @@ import pytest
 from e2e.program import ROOT, in_process, program
 from support.contained import NEEDS_SANDBOX
 
-from ironcurtain.compiler.known import SHIPPED, shipped_collection
+from ironcurtain.compiler.annotate.known import SHIPPED, shipped_collection
 
 NODE = ROOT / "node_modules"
 PIP = Path(sys.executable).parent

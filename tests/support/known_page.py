@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironcurtain.compiler.known import Collection, shipped_collection
+from ironcurtain.compiler.annotate.known import Collection, shipped_collection
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.tools import tool_digest

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ironcurtain.compiler.known import LISTS, Collection
+from ironcurtain.compiler.annotate.known import LISTS, Collection
 from ironcurtain.model.known import KnownServer
 from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load

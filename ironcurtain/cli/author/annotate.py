@@ -97,7 +97,7 @@ def annotate_tools(
         IronCurtainError: As `annotate`.
     """
     from ironcurtain.compiler.annotate.annotate import annotate
-    from ironcurtain.compiler.known import shipped_collection
+    from ironcurtain.compiler.annotate.known import shipped_collection
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.declared import declared_annotations
 

@@ -225,7 +225,7 @@ def read_settings(config: str | None) -> tuple[Project, dict[str, str | int | No
 
 
 def _progress(ledger: Ledger, *, quiet: bool, brief: bool) -> Progress:
-    from ironcurtain.compiler.progress import OnFailure, Silent, for_terminal
+    from ironcurtain.cli.output.progress import OnFailure, Silent, for_terminal
 
     if brief:
         return OnFailure(sys.stderr)

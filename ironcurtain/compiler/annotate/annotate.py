@@ -14,6 +14,7 @@ from ironcurtain.compiler.annotate.checks import check_annotations
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.compiler.annotate.heuristics import check_heuristics, heuristic_notes
+from ironcurtain.compiler.annotate.known import SHIPPED, Collection, KnownTool
 from ironcurtain.compiler.annotate.proposed_roles import RoleProposal, open_proposals
 from ironcurtain.compiler.annotate.questions import (
     ServerTool,
@@ -23,7 +24,6 @@ from ironcurtain.compiler.annotate.questions import (
     tool_question,
 )
 from ironcurtain.compiler.annotate.tool_texts import text_findings
-from ironcurtain.compiler.known import SHIPPED, Collection, KnownTool
 from ironcurtain.compiler.llm.question import MANUAL, Answer, Question
 from ironcurtain.compiler.questions.answers import AnswerCache, BatchedQuestion
 from ironcurtain.decision.roles import Registry

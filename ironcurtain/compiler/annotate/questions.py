@@ -17,8 +17,8 @@ from typing import get_args
 from pydantic import ValidationError
 
 from ironcurtain.compiler.annotate.checks import tool_problems
+from ironcurtain.compiler.annotate.known import ChangedTool
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
-from ironcurtain.compiler.known import ChangedTool
 from ironcurtain.compiler.llm.question import AnswerCheck, Question
 from ironcurtain.compiler.questions.answers import BatchedQuestion
 from ironcurtain.compiler.questions.schema_parts import (

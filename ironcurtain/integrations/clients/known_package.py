@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ironcurtain.compiler.known import shipped_collection
+from ironcurtain.compiler.annotate.known import shipped_collection
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.target import read_target

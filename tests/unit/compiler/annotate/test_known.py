@@ -14,7 +14,7 @@ from support.known_servers import unreviewed
 
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedTool
-from ironcurtain.compiler.known import SHIPPED, Collection, shipped_collection
+from ironcurtain.compiler.annotate.known import SHIPPED, Collection, shipped_collection
 from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry

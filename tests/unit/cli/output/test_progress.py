@@ -8,12 +8,13 @@ from decimal import Decimal
 
 import pytest
 
-from ironcurtain.compiler.live_progress import LiveTable
+from ironcurtain.cli.output.live_progress import LiveTable
+from ironcurtain.cli.output.progress import Lines, for_terminal
 from ironcurtain.compiler.llm.access import Price
 from ironcurtain.compiler.llm.call import Usage
 from ironcurtain.compiler.llm.ledger import Ledger
 from ironcurtain.compiler.llm.question import Question
-from ironcurtain.compiler.progress import Lines, Progress, Stages, for_terminal
+from ironcurtain.compiler.progress import Progress, Stages
 
 PRICE = Price(input=Decimal(3), output=Decimal(15))
 
