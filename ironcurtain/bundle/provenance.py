@@ -43,9 +43,7 @@ def provenance_of(bundle: Bundle) -> Provenance:
 def statement(bundle: Bundle, archives: Mapping[str, bytes]) -> Statement:
     """Return the statement about a compiled bundle.
 
-    Args:
-        bundle: The bundle, signed or not.
-        archives: Its archives by file name: the statement's subjects.
+    `archives` are its archives by file name: the subjects of the statement.
 
     Raises:
         BundleIntegrityError: If the manifest says nothing about the origin.

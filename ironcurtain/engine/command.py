@@ -254,9 +254,7 @@ class OpaCommand:
     def parse(self, path: Path, *, locations: bool = False) -> dict[str, JsonValue]:
         """Return the syntax tree of a module, a JSON object: `opa parse`.
 
-        Args:
-            path: The module.
-            locations: Whether each node carries its place.
+        `locations` gives each node its place.
         """
         included = "locations,comments" if locations else "comments"
         output = self._run(["parse", "--format", "json", "--json-include", included, str(path.absolute())])

@@ -178,13 +178,7 @@ class RemoteEngine:
 async def ask_nodes(
     nodes: Nodes, revision: str, *, limits: RemoteLimits = _DEFAULT_LIMITS
 ) -> tuple[NodeStatus, ...]:
-    """Ask each node whether it serves a revision of the bundle; no decision comes of it.
-
-    Args:
-        nodes: Who is asked.
-        revision: The revision of the bundle.
-        limits: Time bounds.
-    """
+    """Ask each node whether it serves a revision of the bundle; no decision comes of it."""
     tls = nodes.tls()
     asked = [_Node(url, nodes.token, tls, revision, limits) for url in nodes.urls]
     async with AsyncExitStack() as stack:

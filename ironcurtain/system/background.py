@@ -55,8 +55,7 @@ def beside(work: Callable[[], T]) -> Iterator[Future[T]]:
     Where an error or an interrupt leaves the block, the programs that the work has started are killed, and so
     are those that it starts from then on: nobody waits minutes for an answer that nobody wants.
 
-    Args:
-        work: What to do; it takes its result or its error to the future that is yielded.
+    `work` takes its result or its error to the future that is yielded.
     """
     own, context = _Errand(_ERRAND.get()), copy_context()
     context.run(_ERRAND.set, own)

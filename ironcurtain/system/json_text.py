@@ -109,10 +109,6 @@ def members(value: JsonValue) -> dict[str, JsonValue]:
 def check(value: JsonSource, *, any_double: bool = False) -> None:
     """Hold an already parsed value to the same rules as `parse`, size in bytes aside.
 
-    Args:
-        value: The value.
-        any_double: Take any finite double, as `parse` does.
-
     Raises:
         MalformedJsonError: If the value could not have come from strict JSON.
     """

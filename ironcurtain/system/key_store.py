@@ -98,10 +98,6 @@ def names_secret(text: str) -> bool:
 def filled(values: Mapping[str, str], where: str) -> dict[str, str]:
     """Return environment variables or headers with the secrets that they name.
 
-    Args:
-        values: The values as a configuration has them.
-        where: The server, for errors.
-
     Raises:
         ServerConfigError: If a secret is not there, or the key store cannot be read.
     """

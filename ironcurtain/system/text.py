@@ -251,11 +251,5 @@ def cut(text: str, limit: int = 120) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with the name of what is counted: `1 scenario`, `2 scenarios`, `1,000 calls`.
-
-    Args:
-        number: How many there are.
-        one: The name of one.
-        many: The name of several, where that is not the name of one and an `s`.
-    """
+    """Return a number with the name of what is counted: `1 scenario`, `2 scenarios`, `1,000 calls`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -142,12 +142,7 @@ def attack_live(
 ) -> Live:
     """Send respelled calls on paths to real servers, and compare what they touch with what was decided.
 
-    Args:
-        bundle: The policy.
-        world: The world that the calls speak of: its home and sandbox are made in a scratch directory.
-        bases: The calls.
-        config: The servers.
-        opa: The engine.
+    The world's home and sandbox are made in a scratch directory.
 
     Raises:
         SandboxMissingError: If servers have to be contained and cannot be.

@@ -84,14 +84,7 @@ class DecidedBase:
 
 
 class Trials:
-    """Makes the trials of a policy.
-
-    Args:
-        scenes: The policy in its worlds.
-        content: What its bundle holds.
-        registry: The roles.
-        decided: The base calls, decided.
-    """
+    """Makes the trials of a policy."""
 
     def __init__(
         self, scenes: Scenes, content: PolicyContent, registry: Registry, decided: Sequence[DecidedBase]

@@ -70,12 +70,6 @@ def drift(content: PolicyContent, live: Tools, suspicions: Reader) -> DriftRepor
 def touched(report: DriftReport, bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> DriftReport:
     """Add to each tool that changed the rules and cells that concern it; only these tools are examined.
 
-    Args:
-        report: What `drift` found.
-        bundle: The policy.
-        world: Home, sandbox, domain lists and whatever else the answers shall assume.
-        opa: The engine that evaluates every question.
-
     Raises:
         EvidenceError: If the policy cannot be examined.
         EngineFailedError: If OPA does not run.

@@ -117,10 +117,7 @@ def _uncontradicted(
 def waived(report: FindingReport, waivers: Waivers, today: date) -> FindingReport:
     """Return a report with its accepted findings marked, and with the waivers that count no longer.
 
-    Args:
-        report: The findings.
-        waivers: What somebody accepted.
-        today: The day; a waiver counts until the end of the day on which it expires.
+    A waiver counts until the end of the day on which it expires.
     """
     known = {finding.id for finding in report.findings}
     stale = [

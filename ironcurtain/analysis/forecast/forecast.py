@@ -83,11 +83,8 @@ def forecast(
 ) -> Forecast:
     """Return how often people are asked per session, by clause.
 
-    Args:
-        calls: The decided calls.
-        content: The policy's content.
-        sessions: How many sessions the calls were made in.
-        budget: The most approvals per session that are accepted.
+    `sessions` is how many sessions the calls were made in, `budget` the most approvals of one that are
+    accepted.
     """
     listed = list(calls)
     causes: dict[str, list[CountedCall]] = {}

@@ -43,14 +43,7 @@ class CandidateRule:
 def candidates(
     calls: Iterable[CountedCall], content: PolicyContent, registry: Registry, home: str
 ) -> list[CandidateRule]:
-    """Return rules to try, those made of most approvals first.
-
-    Args:
-        calls: The decided calls of a profile.
-        content: The policy's content.
-        registry: The roles.
-        home: The home directory, which a pattern writes as `~`.
-    """
+    """Return rules to try, those made of most approvals first."""
     groups: dict[tuple[str, str, str], list[tuple[Decision, int]]] = {}
     for call in calls:
         if call.asks and call.decision is not None and call.decision.rule in content.rules:

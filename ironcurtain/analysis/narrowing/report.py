@@ -49,12 +49,7 @@ class Narrowing(Frozen):
 
 
 def text_lines(narrowed: Narrowing, annotations: Annotations) -> Iterator[str]:
-    """Yield, tool by tool, what differs from the server's own schema.
-
-    Args:
-        narrowed: The narrowed tools.
-        annotations: The bundle's annotations, which hold the servers' schemas.
-    """
+    """Yield, tool by tool, what differs from the server's own schema."""
     for tool in narrowed.tools:
         name = f"{visible(tool.server)}/{visible(tool.tool)}"
         annotated = annotations.find(tool.server, tool.tool)

@@ -69,13 +69,6 @@ def newcomer_rows(
 ) -> Mapping[str, tuple[Row, ...]]:
     """Return, by tool of a server, what the published rules would decide about it.
 
-    Args:
-        published: The rules; nothing of them is changed.
-        server: The server.
-        annotations: Its tools, annotated.
-        world: Home, sandbox, domain lists and whatever else the answers shall assume.
-        opa: The engine that evaluates every question.
-
     Raises:
         RuleError, PatternError, ListError: If the rules contradict the annotations.
         EvidenceError: If the policy cannot be examined.

@@ -48,11 +48,7 @@ _DIGITS = 32
 
 
 class KeyedDigests:
-    """The keyed digests of a log that holds no values.
-
-    Args:
-        key: The log's key.
-    """
+    """The keyed digests of a log that holds no values."""
 
     def __init__(self, key: bytes) -> None:
         self._key = hmac.digest(key, b"abstraction", "sha256")
@@ -96,13 +92,7 @@ class KeyedDigests:
 
 
 class AbstractKeeper:
-    """Makes records that hold no values.
-
-    Args:
-        content: The bundle's content.
-        loaded: The policy as it is enforced.
-        key: The log's key; replaying the log takes it.
-    """
+    """Makes records that hold no values."""
 
     def __init__(self, content: PolicyContent, loaded: LoadedPolicy, key: bytes) -> None:
         self._content, self._loaded = content, loaded

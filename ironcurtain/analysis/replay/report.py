@@ -92,12 +92,7 @@ def summed_up(
 ) -> Replay:
     """Return the summary of a replay.
 
-    Args:
-        session: The log's name.
-        revision: The revision of the policy that decides now.
-        records: The records that were decided anew; `replayed` in the same order.
-        replayed: Their decisions now.
-        skipped: How many decisions were left out.
+    `replayed` has the decisions of `records` now, in the same order; `skipped` counts those left out.
     """
     flips: dict[tuple[Verdict, Verdict, str, str], list[DecisionRecord]] = {}
     unknown: dict[str, list[DecisionRecord]] = {}

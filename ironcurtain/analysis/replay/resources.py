@@ -69,13 +69,7 @@ def as_it_is(kind: str, chain: Chain) -> tuple[Hashable, ...]:
 
 
 class PatternTable:
-    """The patterns of one policy, looked up by the beginnings of chains.
-
-    Args:
-        content: The policy's content.
-        loaded: The policy, loaded where the calls were recorded.
-        form: How beginnings are written.
-    """
+    """The patterns of one policy, looked up by the beginnings of chains."""
 
     def __init__(self, content: PolicyContent, loaded: LoadedPolicy, form: Form, registry: Registry) -> None:
         self._names: dict[Hashable, set[str]] = {}

@@ -88,11 +88,8 @@ def check_heuristics(
 
     Tools without `input_schema` are judged by their arguments' names alone.
 
-    Args:
-        annotations: What is judged.
-        registry: The roles that there are.
-        proposed: Server, tool and name of each argument that a role is proposed for and still to be decided
-            about: it is something, so nobody is told to confirm that it is nothing.
+    `proposed` names server, tool and name of each argument that a role is proposed for: it is something, so
+    nobody is told to confirm that it is nothing.
     """
     return [
         error

@@ -123,9 +123,7 @@ class Collection:
     def changed(self, tool: ToolListing, beside: Sequence[ToolListing]) -> ChangedTool | None:
         """Return what a tool was that is not in the collection as it is; None if nothing is like it.
 
-        Args:
-            tool: The tool.
-            beside: All tools of its server, which tell whose it is.
+        `beside` are all tools of its server, which tell whose it is.
         """
         names = {other.name for other in beside}
         like = [

@@ -36,12 +36,7 @@ class Edited:
 
 
 def read_lists(file: Path, output: Path) -> Lists:
-    """Read the project's own lists with what the last compile resolved, or else those published last.
-
-    Args:
-        file: The project's own file.
-        output: The published directory.
-    """
+    """Read the project's own lists with what the last compile resolved, or else those published last."""
     none = Lists(format="ironcurtain/lists/v1")
     published = load(output / PUBLISHED, Lists) if (output / PUBLISHED).exists() else none
     if not has_content(file):
@@ -91,12 +86,7 @@ def add_values(
 ) -> Edited:
     """Add members to a list by hand.
 
-    Args:
-        lists: All lists.
-        name: Name of the list.
-        values: The members, in any spelling.
-        new: The list to begin with, if there is none of that name yet.
-        registry: The roles, whose identifiers lists can hold.
+    The members may be in any spelling; `new` is the list to begin with, if there is none of that name.
 
     Raises:
         ListError: If there is no such list, it is of another type than `new`, or a value is none of its type.

@@ -112,10 +112,7 @@ def used_lists(policy: CompiledPolicy) -> dict[str, str]:
 def check_lists(lists: Lists, policy: CompiledPolicy, by_hand: Mapping[str, str] | None = None) -> None:
     """Refuse lists that rules need and that have no members yet.
 
-    Args:
-        lists: The lists.
-        policy: The rules.
-        by_hand: By list, why no tool can fill it.
+    `by_hand` says, by list, why no tool can fill it.
 
     Raises:
         ListError: For each list that a rule uses and that is not defined, or not resolved.

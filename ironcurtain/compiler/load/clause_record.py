@@ -104,13 +104,7 @@ def id_changes(before: KnownClauses, clauses: Sequence[Clause]) -> Iterator[str]
 
 
 def missing_clause(id_: str, clauses: Sequence[Clause], before: KnownClauses) -> str:
-    """Return what became of a clause that is cited and is not there, or the id that was meant.
-
-    Args:
-        id_: The id.
-        clauses: The clauses as they are now.
-        before: What ids stood for in the published result.
-    """
+    """Return what became of a clause that is cited and is not there, or the id that was meant."""
     was = next((each.text for each in (*before.clauses, *before.former) if each.id == id_), None)
     if was is None:
         return did_you_mean(id_, [each.id for each in clauses]) or "`ironcurtain lint --clauses` lists them."

@@ -293,10 +293,6 @@ def unread_lines(text: str, source: str, clauses: Sequence[PlacedClause]) -> Ite
 def unread(text: str, clauses: Sequence[PlacedClause]) -> Iterator[tuple[int, str]]:
     """Yield each piece of a constitution that no clause holds and no clause stands below.
 
-    Args:
-        text: The constitution.
-        clauses: The clauses that were read from it.
-
     Yields:
         The 1-based line, and what is to be said of it.
     """

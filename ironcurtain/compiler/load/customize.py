@@ -87,14 +87,7 @@ class GuidanceProposal:
 def customize_question(
     base: Sequence[PlacedClause], guidance: str, source: str, conversation: Sequence[ConversationTurn]
 ) -> Question:
-    """Ask for the edits that a conversation comes to.
-
-    Args:
-        base: The clauses of the constitution.
-        guidance: The user's own guidance as it is, or nothing.
-        source: The name of its file.
-        conversation: What was said, in its order.
-    """
+    """Ask for the edits that a conversation comes to."""
     clauses = read_user_clauses(guidance, source)
     return Question(
         stage="customize",

@@ -73,9 +73,7 @@ class GroundTruth:
     def require_clauses(self, clauses: Sequence[Clause], before: KnownClauses) -> None:
         """Refuse scenarios that cite no clause of the constitution.
 
-        Args:
-            clauses: The clauses.
-            before: What ids stood for in the published result.
+        `before` is what ids stood for in the published result.
 
         Raises:
             ScenarioError: For each of them.
@@ -97,8 +95,7 @@ class GroundTruth:
     def require_reachable(self, structure: LoadedPolicy) -> None:
         """Refuse scenarios whose verdict no rule can bring about.
 
-        Args:
-            structure: A policy without rules in the scenarios' world.
+        `structure` is a policy without rules in the scenarios' world.
 
         Raises:
             ScenarioError: For each of them, with the structural rule that decides it.

@@ -217,10 +217,6 @@ class AnswerCache:
     ) -> list[Answer]:
         """Return a valid answer to each question, asking those that are not kept in fewer, joint ones.
 
-        Args:
-            parts: The questions.
-            join: Makes joint questions of those that have to be asked.
-
         Raises:
             AnswerMissingError, BadAnswerError, ModelFailedError, OpenQuestionError: As `ask`.
         """

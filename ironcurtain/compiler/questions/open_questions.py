@@ -87,12 +87,7 @@ def ask_about(
 
 
 def question_lines(question: OpenQuestion, clauses: dict[str, str]) -> list[str]:
-    """Return a question as lines of plain text; every argument is shown in full.
-
-    Args:
-        question: The question.
-        clauses: The text of each clause, by its id.
-    """
+    """Return a question as lines of plain text; every argument is shown in full."""
     call = question.call
     lines = [
         f"{question.id}  {_ASKED[question.yes, question.no]}  yes = {question.yes}, no = {question.no}",
@@ -173,11 +168,7 @@ def with_answers(handwritten: Scenarios, answers: Sequence[Scenario], where: str
 def record_answer(path: Path, question: OpenQuestion, verdict: Verdict, why: str) -> Scenario:
     """Append an answer to `answers.yaml`, at once or not at all; what stands in the file stays as it is.
 
-    Args:
-        path: The file; it is made if there is none.
-        question: The question.
-        verdict: What the call must get.
-        why: The person's reason, may be empty.
+    The file is made if there is none; `why` may be empty.
 
     Raises:
         FileError, FormatError: If the file is not one that can be appended to.

@@ -39,9 +39,7 @@ class _Follower:
     def followed(self, node: JsonValue, above: tuple[str, ...]) -> JsonValue:
         """Return a part of the schema with its references replaced.
 
-        Args:
-            node: The part.
-            above: The references that led here.
+        `above` are the references that led here.
         """
         if isinstance(node, list):
             return [self.followed(each, above) for each in node]

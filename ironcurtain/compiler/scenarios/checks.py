@@ -51,12 +51,7 @@ class Unreachable:
 
 
 def unreachable(scenario: Scenario, prepared: Prepared | Decision) -> Unreachable | None:
-    """Say what keeps every policy from making a scenario come true; None if one can.
-
-    Args:
-        scenario: The scenario.
-        prepared: Its call after steps 1 to 5.
-    """
+    """Say what keeps every policy from making a scenario come true; None if one can."""
     if scenario.expect is Verdict.DENY:
         return None
     if isinstance(prepared, Prepared):

@@ -103,9 +103,7 @@ def record(
 ) -> tuple[Scenario, ...]:
     """Record what comes of calls on the real engine, as scenarios of origin `generated`.
 
-    Args:
-        calls: The calls; those that turn out to be none are left out.
-        decide: Decides calls, in their order.
+    Calls that turn out to be none are left out.
     """
     return tuple(
         Scenario(

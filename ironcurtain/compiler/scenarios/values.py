@@ -21,10 +21,7 @@ _BRANCH = "branch-name"
 class Filler:
     """Fills in the arguments of one tool.
 
-    Args:
-        tool: The tool.
-        registry: The roles.
-        fresh: Readable words that no policy names.
+    `fresh` are readable words that no policy names.
     """
 
     def __init__(self, tool: ValidatedTool, registry: Registry, fresh: tuple[str, ...]) -> None:
@@ -45,11 +42,7 @@ class Filler:
         return [a for a in self.annotation.args if any(self._registry[r].resource for r in a.possible_roles)]
 
     def base(self, places: Mapping[str, str]) -> dict[str, JsonValue]:
-        """Return the least arguments that the tool takes, each resource among them in its given place.
-
-        Args:
-            places: By argument name the value of every resource argument.
-        """
+        """Return the least arguments that the tool takes, each resource among them in its given place."""
         needed = {
             *required_arguments(self._schema),
             *(a.top_level for a in self.annotation.args if a.required),

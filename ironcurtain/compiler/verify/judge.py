@@ -77,11 +77,7 @@ class JudgedPolicy:
 
 
 class Judge:
-    """Asks a model; one judge serves a whole compile, since its probes are counted over all rounds.
-
-    Args:
-        cache: Where answers come from.
-    """
+    """Asks a model; one judge serves a whole compile, since its probes are counted over all rounds."""
 
     def __init__(self, cache: AnswerCache) -> None:
         self.cache = cache
@@ -91,9 +87,7 @@ class Judge:
     def judge(self, case: JudgedPolicy, attempt: DecideCalls) -> tuple[Judgement, ...]:
         """Return a judgement of each failed scenario that fits into one question.
 
-        Args:
-            case: What is judged.
-            attempt: Tries the calls that the judge asks for.
+        `attempt` tries the calls that the judge asks for.
 
         Raises:
             ModelFailedError, AnswerMissingError: From the answers.

@@ -33,11 +33,7 @@ def shaped(
 ) -> Iterator[Shaped]:
     """Yield other shapes of a call.
 
-    Args:
-        tool: The call's tool.
-        arguments: Its arguments.
-        leaves: Its values that stand for resources.
-        other: Arguments of a call of the tool that gets further, if there is one.
+    `other` are arguments of a call of the tool that gets further, if there is one.
     """
     for leaf in leaves:
         yield from _lists(arguments, leaf)

@@ -76,12 +76,8 @@ def provider_for(
 ) -> Provider:
     """Return who answers the questions of a compile.
 
-    Args:
-        model: `manual`, `<provider>:<id>` or `<id>` of an Anthropic model.
-        questions: Directory for the files of `manual`.
-        judge_model: The same for the judge's questions; None means the same model.
-        ledger: Where calls are written down, with the budget.
-        patience: How failed calls are repeated.
+    A model is `manual`, `<provider>:<id>` or the `<id>` of an Anthropic model; without `judge_model` the same
+    model judges. `questions` is the directory for the files of `manual`.
 
     Raises:
         UsageError: If a provider is unknown.

@@ -59,13 +59,7 @@ def environment_redirect(environ: Mapping[str, str]) -> str | None:
 def configured_redirect(
     settings: GitSettings, names: tuple[str, ...], survey: RepositorySurvey | None
 ) -> str | None:
-    """Return why the remotes of these names cannot be known for sure, or None.
-
-    Args:
-        settings: The configuration.
-        names: All remotes that the call may use.
-        survey: The repository, if there is one.
-    """
+    """Return why the remotes of these names cannot be known for sure, or None."""
     reasons = (*_redirects(settings, names), *_submodules(settings, survey), *_files(survey, names, settings))
     return next(iter(reasons), None)
 
