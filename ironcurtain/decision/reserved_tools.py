@@ -28,7 +28,9 @@ _URI_ROLES = {"file": "read-path", "web": "fetch-url", "other": RESOURCE_URI.nam
 
 def _plain(name: str, *arguments: str) -> ToolAnnotation:
     return ToolAnnotation(
-        tool=name, side_effects=True, args=tuple(Argument(name=each, roles=("none",)) for each in arguments)
+        tool=name,
+        side_effects=True,
+        args=tuple(Argument(name=argument, roles=("none",)) for argument in arguments),
     )
 
 

@@ -65,18 +65,18 @@ def install(
 
 def find_go(search_path: str | None = None) -> Path | None:
     """Return the `go` command on PATH if it is new enough to build the pinned OPA."""
-    found = (ProgramSearch.own() if search_path is None else ProgramSearch(search_path)).find("go")
-    if found is None:
+    go = (ProgramSearch.own() if search_path is None else ProgramSearch(search_path)).find("go")
+    if go is None:
         return None
     try:
-        output = _run_go(found, ["env", "GOVERSION"], _QUICK_TIMEOUT)
+        output = _run_go(go, ["env", "GOVERSION"], _QUICK_TIMEOUT)
     except OSError:
         return None
     version = re.match(rb"go(\d+)\.(\d+)", output.stdout)
     minimum = tuple(int(part) for part in pin().minimum_go.split("."))
     if output.status != 0 or version is None or (int(version[1]), int(version[2])) < minimum:
         return None
-    return found
+    return go
 
 
 def check_build(executable: Path, go: Path) -> None:

@@ -171,7 +171,7 @@ def parse_document(text: str, source: str, model: type[M]) -> M:
 def _has_inner(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
     """Tell whether another problem lies inside the place of this one."""
     place = problem["loc"]
-    return any(len(each["loc"]) > len(place) and each["loc"][: len(place)] == place for each in problems)
+    return any(len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in problems)
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int, int] | None = None) -> None:

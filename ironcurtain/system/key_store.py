@@ -76,7 +76,7 @@ def key_store() -> KeyStore | None:
         os.environ[_BUS] = f"unix:path={usual}"  # desktop clients start servers with almost no environment
     backend = keyring.get_keyring()
     found = getattr(backend, "backends", None) or [backend]
-    usable = next((each for each in found if type(each).__module__ in _SYSTEM), None)
+    usable = next((candidate for candidate in found if type(candidate).__module__ in _SYSTEM), None)
     return KeyStore(usable) if usable is not None else None
 
 

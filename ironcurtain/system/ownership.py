@@ -205,7 +205,7 @@ class _Check:
         """Look at the directories and links on the way to a path alone."""
         places = dict.fromkeys(places_on_the_way(path.absolute().parent))
         looks = (self._look(place, may_be_sticky=True) for place in places)
-        return next((found for found in looks if found is not None), None)
+        return next((weakness for weakness in looks if weakness is not None), None)
 
     def _look(self, place: Path, *, may_be_sticky: bool) -> Weakness | None:
         status = place.lstat()
@@ -232,10 +232,10 @@ class _Check:
     def _by_list(self, place: Path, owner: int, group: int, listed: AccessList) -> Weakness | None:
         """Look who can write by an access list: there the mode's group bits tell of no group."""
         users = [f"user {user}" for user in listed.users if user not in (0, os.geteuid())]
-        named = [each for each in listed.groups if not self._is_private(each, owner)]
+        named = [group_id for group_id in listed.groups if not self._is_private(group_id, owner)]
         if listed.owning_group and not self._is_private(group, owner):
             named.append(group)
-        others = [*users, *(f"group {each}" for each in named)]
+        others = [*users, *(f"group {group_id}" for group_id in named)]
         if not others:
             return None
         return Weakness(

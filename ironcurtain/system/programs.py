@@ -44,7 +44,11 @@ class ProgramSearch:
         What holds the home is left out: it is no directory of programs.
         """
         above = {home, *home.parents}
-        return [each for each in self.directories() if each not in above and os.access(each, os.W_OK)]
+        return [
+            directory
+            for directory in self.directories()
+            if directory not in above and os.access(directory, os.W_OK)
+        ]
 
     def safe_path(self) -> str:
         """Return a PATH of those directories alone."""

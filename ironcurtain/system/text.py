@@ -72,17 +72,17 @@ def misleading(text: str) -> frozenset[int]:
     if not is_of_word(text[0]):
         return frozenset({0}) if text in _PUNCTUATION else frozenset()
     scripts = [_script(character) for character in text]
-    found = {*_marks(text, scripts), *_compatible(text)}
+    places = {*_marks(text, scripts), *_compatible(text)}
     letters = [n for n, character in enumerate(text) if unicodedata.category(character)[0] == "L"]
     mixed = frozenset(scripts[n] for n in letters)
     if len(mixed) > 1 and not any(mixed <= together for together in _TOGETHER):
         main = "LATIN" if "LATIN" in mixed else scripts[letters[0]]
-        found |= {n for n in letters if scripts[n] != main}
+        places |= {n for n in letters if scripts[n] != main}
     elif all(text[n].isascii() or text[n] in _lookalikes() for n in letters):
-        found |= {n for n, character in enumerate(text) if character in _lookalikes()}
+        places |= {n for n, character in enumerate(text) if character in _lookalikes()}
     elif mixed == {"LATIN"}:
-        found |= {n for n in letters if text[n] in _lookalikes()}
-    return frozenset(found)
+        places |= {n for n in letters if text[n] in _lookalikes()}
+    return frozenset(places)
 
 
 def _script(character: str) -> str:

@@ -44,8 +44,8 @@ def without_reserved_tools(annotations: Annotations) -> Annotations:
 
 
 def _with(annotated: ServerAnnotations, named: Sequence[str]) -> ServerAnnotations:
-    own = {tool.tool for tool in annotated.tools}
-    added = tuple(RESERVED[name] for name in named if name not in own)
+    listed = {tool.tool for tool in annotated.tools}
+    added = tuple(RESERVED[name] for name in named if name not in listed)
     return annotated.model_copy(update={"tools": (*annotated.tools, *added)})
 
 

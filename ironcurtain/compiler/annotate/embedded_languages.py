@@ -45,8 +45,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 def languages(tool: ToolAnnotation) -> dict[str, str]:
     """Return the language of each argument of a tool that holds one, by the argument's name."""
-    found = ((leaf.name, _language(leaf)) for leaf in leaves(tool) if not leaf.is_plain_element)
-    return {name: language for name, language in found if language}
+    named = ((leaf.name, _language(leaf)) for leaf in leaves(tool) if not leaf.is_plain_element)
+    return {name: language for name, language in named if language}
 
 
 def _language(leaf: SchemaLeaf) -> str | None:

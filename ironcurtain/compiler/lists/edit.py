@@ -174,7 +174,7 @@ def named_list(lists: Lists, name: str, new: NamedList | None, registry: Registr
             f"{quoted(name)} is no name of a list", hint="Write lower-case letters, digits, _ . and -."
         )
     if named is None and new is None:
-        known = ", ".join(f"@{each}" for each in sorted(lists.lists)) or "none"
+        known = ", ".join(f"@{other}" for other in sorted(lists.lists)) or "none"
         raise ListError(
             f"there is no list {quoted('@' + name)}",
             hint=f"Lists: {known}. `ironcurtain lists add NAME --type TYPE …` makes a new one.",

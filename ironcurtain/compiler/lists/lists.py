@@ -66,8 +66,8 @@ def resolve_lists(
     }
     resolved = edited.lists.model_copy(update={"lists": marked})
     check_lists(resolved, policy, edited.by_hand)
-    said = [line for line in edited.lines if line.startswith("@")]
-    return Resolved(resolved, (*said, *(_held(name, marked[name]) for name in wanted)))
+    notes = [line for line in edited.lines if line.startswith("@")]
+    return Resolved(resolved, (*notes, *(_held(name, marked[name]) for name in wanted)))
 
 
 def _held(name: str, named: NamedList) -> str:

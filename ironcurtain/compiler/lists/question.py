@@ -119,7 +119,7 @@ class ListsAnswer(Frozen):
 
 def lists_question(wanted: Sequence[WantedList], candidates: Sequence[ListTool]) -> Question:
     """Ask how lists can be resolved with these tools."""
-    tools = {(each.server, each.tool.name): each.tool for each in candidates}
+    tools = {(item.server, item.tool.name): item.tool for item in candidates}
     return Question(
         stage=_STAGE,
         key=_STAGE,
@@ -128,29 +128,29 @@ def lists_question(wanted: Sequence[WantedList], candidates: Sequence[ListTool])
             "lists.user",
             count=str(len(wanted)),
             lists=as_data(
-                [{"list": each.name, "type": each.type, "asked_for_by": each.clause} for each in wanted]
+                [{"list": item.name, "type": item.type, "asked_for_by": item.clause} for item in wanted]
             ),
-            tools=as_data([_tool_data(each) for each in candidates]),
+            tools=as_data([_tool_data(item) for item in candidates]),
         ),
-        schema=_schema([each.name for each in wanted], tools),
+        schema=_schema([item.name for item in wanted], tools),
         check=lambda content: _mistakes(content, wanted, tools),
-        about=f"how these lists are filled: {', '.join(each.name for each in wanted)}",
+        about=f"how these lists are filled: {', '.join(item.name for item in wanted)}",
     )
 
 
 def batched_lists_question(wanted: Sequence[WantedList], candidates: Sequence[ListTool]) -> BatchedQuestion:
     """Ask about several lists at once; what is kept are answers about each."""
-    parts = tuple(replace(lists_question([each], candidates), key=f"{_STAGE}-{each.name}") for each in wanted)
+    parts = tuple(replace(lists_question([item], candidates), key=f"{_STAGE}-{item.name}") for item in wanted)
 
     def divide(content: JsonValue) -> list[JsonValue]:
         entries = _entries(content) or {}
-        return [{kind: [*_about(entries[kind], {each.name})] for kind in _KINDS} for each in wanted]
+        return [{kind: [*_about(entries[kind], {item.name})] for kind in _KINDS} for item in wanted]
 
     def narrow(content: JsonValue) -> JsonValue:
         entries = _entries(content)
         if entries is None:
             return content
-        names = {each.name for each in wanted}
+        names = {item.name for item in wanted}
         return {kind: [*_about(entries[kind], names)] for kind in _KINDS}
 
     question = replace(lists_question(wanted, candidates), parts=tuple(part.digest for part in parts))
@@ -203,11 +203,11 @@ def _mistakes(
         [*(source.list_name for source in answer.resolved), *(kept.list_name for kept in answer.by_hand)]
     )
     mistakes = [
-        f"list {quoted(each.name)} is given {counts[each.name]} times, not once"
-        for each in wanted
-        if counts[each.name] != 1
+        f"list {quoted(item.name)} is given {counts[item.name]} times, not once"
+        for item in wanted
+        if counts[item.name] != 1
     ]
-    types = {each.name: each.type for each in wanted}
+    types = {item.name: item.type for item in wanted}
     for source in answer.resolved:
         tool = tools.get((source.server, source.tool))
         wrong = (

@@ -151,15 +151,15 @@ def candidates(context: ListContext) -> list[ListTool]:
     Those annotated to change nothing, those that a person confirmed, and those whose server claims that
     they only read, which count for nothing until a person confirms them.
     """
-    found = []
+    tools = []
     for server, listed in context.tools.items():
         if server in context.servers.servers and not context.servers.servers[server].command:
             continue
         for tool in listed:
             read_only = _is_read_only(server, tool, context)
             if read_only or tool.annotations.get("readOnlyHint") is True:
-                found.append(ListTool(server, tool, read_only))
-    return found
+                tools.append(ListTool(server, tool, read_only))
+    return tools
 
 
 def _is_read_only(server: str, tool: ToolListing, context: ListContext) -> bool:
@@ -238,12 +238,12 @@ def take_values(
     Raises:
         ListError: If there are more than `MAX_VALUES`.
     """
-    found = [value for _, value in pointers.matches(result, pointers.tokens(pointer))]
-    if len(found) > MAX_VALUES:
-        raise ListError(f"the tool returned {len(found):,} values; a list holds at most {MAX_VALUES:,}")
+    results = [value for _, value in pointers.matches(result, pointers.tokens(pointer))]
+    if len(results) > MAX_VALUES:
+        raise ListError(f"the tool returned {len(results):,} values; a list holds at most {MAX_VALUES:,}")
     values: set[str] = set()
     passed_over: list[str] = []
-    for value in found:
+    for value in results:
         try:
             values.add(_one_value(value, named.type, registry))
         except PatternError as error:
@@ -251,7 +251,7 @@ def take_values(
     notes = [f"passed over: {what}" for what in passed_over[:_SHOWN]]
     if len(passed_over) > _SHOWN:
         notes.append(f"passed over: {len(passed_over) - _SHOWN} more")
-    if not found:
+    if not results:
         notes.append(f"the pointer {quoted(pointer)} names nothing in the tool's result")
     return tuple(sorted(values)), notes
 

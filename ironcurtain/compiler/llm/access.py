@@ -183,7 +183,7 @@ def load_user_config(path: Path) -> UserConfig:
         raise FormatError("not valid JSON", where=str(path)) from None
     except ValidationError as error:
         # Neither a value nor a key of the file is repeated: a secret may stand in the wrong place.
-        tops = sorted({str(each["loc"][0]) for each in error.errors() if each["loc"]})
+        tops = sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]})
     known = tuple(UserConfig.model_fields)
     raise_all(
         [

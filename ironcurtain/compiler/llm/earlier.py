@@ -50,13 +50,13 @@ class Changes:
     def lines(self) -> tuple[str, ...]:
         """The changes as lines of a difference: `- C7: old words`, `+ C7: new words`."""
         was = {new: old for old, new in self.names.items()}
-        found = [
+        lines = [
             line
             for name, (old, new) in self.edited.items()
             for line in (f"- {was[name]}: {visible(old)}", f"+ {name}: {visible(new)}")
         ]
-        found += [f"- {name}: {visible(text)}" for name, text in self.removed.items()]
-        return tuple(found + [f"+ {name}: {visible(text)}" for name, text in self.added.items()])
+        lines += [f"- {name}: {visible(text)}" for name, text in self.removed.items()]
+        return tuple(lines + [f"+ {name}: {visible(text)}" for name, text in self.added.items()])
 
 
 def changes(then: Mapping[str, str], now: Mapping[str, str]) -> Changes:

@@ -93,11 +93,11 @@ class Question:
 
     def mistakes(self, content: JsonValue) -> list[str]:
         """Return every mistake of an answer, safe to show and to send back; empty if it is valid."""
-        found = [
+        mistakes = [
             visible(f"{error.json_path}: {_cut(error.message)}")
             for error in Draft202012Validator(self.schema).iter_errors(content)
         ]
-        return found or self.check(content)
+        return mistakes or self.check(content)
 
 
 def grouped(mistakes: Sequence[str]) -> list[str]:

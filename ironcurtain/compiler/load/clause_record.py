@@ -69,7 +69,9 @@ def known_clauses(output: Path, questions: Path | None = None) -> KnownClauses:
 def note_clauses(output: Path, questions: Path, clauses: Sequence[Clause]) -> None:
     """Note the ids that clauses have now, where they are not those of the published result."""
     published = known_clauses(output)
-    if [(each.id, each.text) for each in published.clauses] == [(each.id, each.text) for each in clauses]:
+    if [(clause.id, clause.text) for clause in published.clauses] == [
+        (clause.id, clause.text) for clause in clauses
+    ]:
         forget_noted(questions)
         return
     noted = NotedClauses(published=_digest(published), clauses=tuple(clauses))
@@ -105,14 +107,16 @@ def id_changes(before: KnownClauses, clauses: Sequence[Clause]) -> Iterator[str]
 
 def missing_clause(id_: str, clauses: Sequence[Clause], before: KnownClauses) -> str:
     """Return what became of a clause that is cited and is not there, or the id that was meant."""
-    was = next((each.text for each in (*before.clauses, *before.former) if each.id == id_), None)
+    was = next((clause.text for clause in (*before.clauses, *before.former) if clause.id == id_), None)
     if was is None:
-        return did_you_mean(id_, [each.id for each in clauses]) or "`ironcurtain lint --clauses` lists them."
-    now = next((each.id for each in clauses if each.text == was), None)
+        return (
+            did_you_mean(id_, [clause.id for clause in clauses]) or "`ironcurtain lint --clauses` lists them."
+        )
+    now = next((clause.id for clause in clauses if clause.text == was), None)
     if now is not None:
         return f"That clause has the id {quoted(now)} now."
     return f"It was that of a clause that is gone: {quoted(was)}. `ironcurtain lint --clauses` lists all."
 
 
 def _digest(known: KnownClauses) -> str:
-    return json_text.digest([[each.id, each.text] for each in (*known.clauses, *known.former)])
+    return json_text.digest([[clause.id, clause.text] for clause in (*known.clauses, *known.former)])

@@ -174,8 +174,8 @@ def _read(
     known: KnownClauses,
     elsewhere: Collection[str] = (),
 ) -> tuple[PlacedClause, ...]:
-    found = [*_sentences(text, source, above)]
-    ids = clause_ids([placed.sentence for placed in found], known, prefix, elsewhere)
+    placed_sentences = [*_sentences(text, source, above)]
+    ids = clause_ids([placed.sentence for placed in placed_sentences], known, prefix, elsewhere)
     return tuple(
         PlacedClause(
             Clause(
@@ -189,7 +189,7 @@ def _read(
             placed.lines,
             placed.sentence.written,
         )
-        for id_, placed in zip(ids, found, strict=True)
+        for id_, placed in zip(ids, placed_sentences, strict=True)
     )
 
 

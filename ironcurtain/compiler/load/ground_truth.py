@@ -124,8 +124,8 @@ class GroundTruth:
     def _place(self, scenario: Scenario, key: str) -> Place:
         """Return where a scenario says something, in the file that it was read from."""
         file = self.answers if scenario.origin == "answer" else self.handwritten
-        own = [each.id for each in self.scenarios if each.origin == scenario.origin]
-        return place_of(self.read(file), str(file), ["scenarios", own.index(scenario.id), key])
+        ids = [other.id for other in self.scenarios if other.origin == scenario.origin]
+        return place_of(self.read(file), str(file), ["scenarios", ids.index(scenario.id), key])
 
 
 def _mend(found: Unreachable) -> str:

@@ -100,10 +100,10 @@ class _ReadSentence:
 def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
     """Return what stands out in the clauses, principles aside, in the order of the clauses."""
     read = [(placed, tuple(_sentences(placed))) for placed in clauses if not placed.clause.principle]
-    found = [finding for placed, sentences in read for finding in _alone(placed, sentences)]
-    found += _together(read)
+    findings = [finding for placed, sentences in read for finding in _alone(placed, sentences)]
+    findings += _together(read)
     order = {placed.clause.id: number for number, placed in enumerate(clauses)}
-    return tuple(sorted(found, key=lambda finding: (order[finding.clause], finding.id)))
+    return tuple(sorted(findings, key=lambda finding: (order[finding.clause], finding.id)))
 
 
 def remaining(findings: Sequence[Finding], implemented: Container[str]) -> tuple[Finding, ...]:
@@ -114,7 +114,7 @@ def remaining(findings: Sequence[Finding], implemented: Container[str]) -> tuple
         implemented: Ids of the clauses that rules came of; these are no mere explanations.
     """
     return tuple(
-        found for found in findings if found.check != "no-verdict" or found.clause not in implemented
+        finding for finding in findings if finding.check != "no-verdict" or finding.clause not in implemented
     )
 
 
@@ -208,9 +208,9 @@ _UNTESTABLE = (
 
 def _relative_directory(text: str) -> str | None:
     """Return the first relative directory of a clause: `./x`, `../x`, or `x/` where it is written as code."""
-    for found in _CODE.finditer(text):
-        if _RELATIVE_CODE.fullmatch(found[1]):
-            return found[1]
+    for code in _CODE.finditer(text):
+        if _RELATIVE_CODE.fullmatch(code[1]):
+            return code[1]
     plain = _RELATIVE_PLAIN.search(_CODE.sub(" ", text))
     return plain[0] if plain else None
 

@@ -85,8 +85,8 @@ def _unread(sources: Sources, text: str, clauses: Sequence[PlacedClause]) -> Ite
     files = [file for file in (sources.constitution, sources.user_constitution) if file is not None]
     for file, part in zip(files, text.split(_BETWEEN, len(files) - 1), strict=True):
         name = shown_path(file, sources.root)
-        own = [placed for placed in clauses if placed.clause.source.rpartition(":")[0] == name]
-        yield from unread_lines(part, name, own)
+        clauses_of_file = [placed for placed in clauses if placed.clause.source.rpartition(":")[0] == name]
+        yield from unread_lines(part, name, clauses_of_file)
 
 
 def read_constitution(

@@ -149,8 +149,8 @@ class AnswerCache:
 
     def previous(self, key: str) -> JsonValue | None:
         """Return what was answered last to a question of this key, whatever its text was then."""
-        found = [answer.content for _, answer in self._kept.values() if answer.key == key]
-        return found[-1] if found else None
+        contents = [answer.content for _, answer in self._kept.values() if answer.key == key]
+        return contents[-1] if contents else None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -296,10 +296,10 @@ class AnswerCache:
         """Return a question with the last answer to an earlier form of it, for who does not judge anew."""
         if self._run > 1 or question.stage in self._refresh or not question.told:
             return question
-        found = [answer for _, answer in self._kept.values() if answer.key == question.key]
-        if not found:
+        earlier = [answer for _, answer in self._kept.values() if answer.key == question.key]
+        if not earlier:
             return question
-        return replace(question, earlier=Earlier(content=found[-1].content, told=found[-1].told))
+        return replace(question, earlier=Earlier(content=earlier[-1].content, told=earlier[-1].told))
 
     def _keep(self, answer: Answer) -> None:
         atomic_write(self._pending / answer.file_name, _file(answer))

@@ -143,7 +143,7 @@ def with_answers(handwritten: Scenarios, answers: Sequence[Scenario], where: str
             of one.
     """
     known = {scenario.id for scenario in handwritten.scenarios}
-    said = {call_key(scenario.call): scenario for scenario in handwritten.scenarios}
+    demanded = {call_key(scenario.call): scenario for scenario in handwritten.scenarios}
     errors = [
         ScenarioError(
             f"two scenarios have the id {quoted(answer.id)}", where=where, hint="Give one another id."
@@ -159,7 +159,7 @@ def with_answers(handwritten: Scenarios, answers: Sequence[Scenario], where: str
             hint="Delete one of them.",
         )
         for answer in answers
-        if (other := said.get(call_key(answer.call))) is not None and other.expect is not answer.expect
+        if (other := demanded.get(call_key(answer.call))) is not None and other.expect is not answer.expect
     ]
     raise_all([*errors])
     return handwritten.model_copy(update={"scenarios": (*handwritten.scenarios, *answers)})

@@ -42,7 +42,7 @@ class _Follower:
         `above` are the references that led here.
         """
         if isinstance(node, list):
-            return [self.followed(each, above) for each in node]
+            return [self.followed(item, above) for item in node]
         if not isinstance(node, dict):
             return node
         name = node.get("$ref")
@@ -54,8 +54,8 @@ class _Follower:
             self._leave(target, name)
             return {"$ref": name, **beside}
         self._count += 1
-        found = self.followed(target, (*above, name))
-        return {**found, **beside} if isinstance(found, dict) else found
+        target_shown = self.followed(target, (*above, name))
+        return {**target_shown, **beside} if isinstance(target_shown, dict) else target_shown
 
     def _leave(self, node: JsonValue, name: str = "") -> None:
         """Keep what a reference names, and what that refers to in turn."""
@@ -63,8 +63,8 @@ class _Follower:
             return
         if name:
             self.left[name] = node
-        for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-            self._leave(each)
+        for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            self._leave(item)
         inner = node.get("$ref") if isinstance(node, dict) else None
         if isinstance(inner, str) and (target := self._target(inner)) is not None:
             self._leave(target, inner)

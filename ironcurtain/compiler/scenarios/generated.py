@@ -160,16 +160,16 @@ def _places(context: GenerationContext, registry: Registry, fresh: str) -> _Plac
 def _of_lists(
     kind: str, names: set[str], lists: Lists, registry: Registry, fresh: str
 ) -> list[PatternWitness]:
-    found = []
+    witnesses = []
     for name in sorted(names & lists.lists.keys()):
         values = members(lists.lists[name], registry)
-        found += list_witnesses(name, kind, values[:1], registry, fresh)
-    return found
+        witnesses += list_witnesses(name, kind, values[:1], registry, fresh)
+    return witnesses
 
 
 def _predicates(tool: ToolAnnotation, server: str, context: GenerationContext) -> tuple[Predicate, ...]:
     """Return every test that tells modes of the tool apart: of its conditional roles, and of rules."""
-    found = [role_predicate(when) for a in tool.args if a.conditional for when in a.conditional.when]
+    predicates = [role_predicate(when) for a in tool.args if a.conditional for when in a.conditional.when]
     own = Annotations(
         format="ironcurtain/annotations/v1",
         roles=context.annotations.roles,
@@ -177,8 +177,8 @@ def _predicates(tool: ToolAnnotation, server: str, context: GenerationContext) -
     )
     for rule in (rule for policy in context.policies for rule in policy.rules):
         if concerned_tools(rule.if_, own):
-            found += _tests(rule)
-    return tuple({predicate.key: predicate for predicate in found}.values())
+            predicates += _tests(rule)
+    return tuple({predicate.key: predicate for predicate in predicates}.values())
 
 
 def _tests(rule: Rule) -> list[Predicate]:

@@ -122,26 +122,26 @@ class Evidence:
     @property
     def checks(self) -> tuple[Check, ...]:
         """The figures of matrix and guarantees for `verification.json`."""
-        found = [_matrix_check(self.matrix)]
+        checks = [_matrix_check(self.matrix)]
         if self.guarantees is not None:
-            found.append(_guarantee_check(self.guarantee_report))
-        return tuple(found)
+            checks.append(_guarantee_check(self.guarantee_report))
+        return tuple(checks)
 
 
 def _matrix_check(matrix: Matrix) -> Check:
-    tables = [table for found in matrix.servers.values() for table in found]
+    tables = [table for tables_of_server in matrix.servers.values() for table in tables_of_server]
     sampled = sorted(tool for table in tables if table.exactness == "sampled" for tool in table.tools)
     rows = [row for table in tables for row in table.rows]
     doubtful = sum(row.exactness == "sampled" for row in rows)
-    said = f"{doubtful} of them sampled, for {', '.join(sampled)}" if sampled else "all exact"
-    detail = f"{counted(len(rows), 'row')}, {said}"
+    certainty = f"{doubtful} of them sampled, for {', '.join(sampled)}" if sampled else "all exact"
+    detail = f"{counted(len(rows), 'row')}, {certainty}"
     return Check(name="decision matrix", ok=True, count=sum(len(t.tools) for t in tables), detail=detail)
 
 
 def _guarantee_check(report: GuaranteeReport) -> Check:
-    ids = {status: [each.id for each in report.results if each.status == status] for status in STATUSES}
-    said = [f"broken: {', '.join(ids['broken'])}"] if ids["broken"] else []
-    said += [f"say nothing: {', '.join(ids['says nothing'])}"] if ids["says nothing"] else []
-    said += [f"{len(ids['not found'])} not proved (no counterexample found)"] if ids["not found"] else []
-    detail = ", ".join(said) or "all hold"
+    ids = {status: [result.id for result in report.results if result.status == status] for status in STATUSES}
+    parts = [f"broken: {', '.join(ids['broken'])}"] if ids["broken"] else []
+    parts += [f"say nothing: {', '.join(ids['says nothing'])}"] if ids["says nothing"] else []
+    parts += [f"{len(ids['not found'])} not proved (no counterexample found)"] if ids["not found"] else []
+    detail = ", ".join(parts) or "all hold"
     return Check(name="guarantees", ok=report.ok, count=len(report.results), detail=detail)

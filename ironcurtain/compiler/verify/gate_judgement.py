@@ -53,16 +53,16 @@ def apply_gate(recorded: Baseline, gate: Gate, progress: Progress, unread: Seque
         for line in evaluated.lines:
             progress.show(line)
         failed = [check for check in evaluated.report.checks if check.status == "failed"]
-        said = ", ".join(f"{check.name} ({check.summary})" for check in failed)
+        reasons = ", ".join(f"{check.name} ({check.summary})" for check in failed)
         raise VerificationError(
-            f"the compiled policy does not verify: {said}",
+            f"the compiled policy does not verify: {reasons}",
             hint="Nothing was published. Correct the answer, the constitution or the scenario; a finding "
             "that is right as it is can be accepted in waivers.yaml by its id.",
         )
-    found = [
+    passed = [
         check for check in evaluated.report.checks if check.name in _FIGURES and check.status == "passed"
     ]
-    figures = [Check(name=each.name, ok=True, count=each.count, detail=each.summary) for each in found]
+    figures = [Check(name=each.name, ok=True, count=each.count, detail=each.summary) for each in passed]
     warnings = [
         problem.message
         for check in evaluated.report.checks

@@ -56,13 +56,13 @@ def compare(policies: Sequence[Decide], calls: Sequence[ScenarioCall], fixed: It
         fixed: Scenarios that people wrote: a kind of difference that one of them shows is settled.
     """
     settled = {kind for kind, _ in _differences(policies, [scenario.call for scenario in fixed])}
-    found: dict[_Kind, list[ScenarioCall]] = {}
+    differences: dict[_Kind, list[ScenarioCall]] = {}
     for kind, call in _differences(policies, calls):
-        found.setdefault(kind, []).append(call)
-    open_kinds = {kind: witnesses for kind, witnesses in found.items() if kind not in settled}
+        differences.setdefault(kind, []).append(call)
+    open_kinds = {kind: witnesses for kind, witnesses in differences.items() if kind not in settled}
     notes = [
         f"the runs differ about {kind.server}/{kind.tool} ({_said(kind)}); a scenario of yours settles it"
-        for kind in found
+        for kind in differences
         if kind in settled
     ]
     if len(open_kinds) > MAX_QUESTIONS:
@@ -78,13 +78,13 @@ def _differences(
 ) -> list[tuple[_Kind, ScenarioCall]]:
     """Return the calls that not all policies decide alike, each with the kind of its difference."""
     decided = [decide(calls) for decide in policies] if calls else []
-    found = []
+    differences = []
     for call, *decisions in zip(calls, *decided, strict=True):
         verdicts = tuple(decision.verdict for decision in decisions)
         if len(set(verdicts)) > 1:
             clauses = tuple(decision.clause for decision in decisions)
-            found.append((_Kind(call.server, call.tool, verdicts, clauses), call))
-    return found
+            differences.append((_Kind(call.server, call.tool, verdicts, clauses), call))
+    return differences
 
 
 def _question(kind: _Kind, witnesses: Sequence[ScenarioCall]) -> OpenQuestion:

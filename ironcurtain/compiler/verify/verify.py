@@ -147,8 +147,8 @@ def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Decide
     prepared = prepare_scenarios(scenarios.scenarios, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa)
     listed, content = scenarios.scenarios, PolicyContent.of(bundle)
-    found = ((s.id, _mismatch(s, decisions[s.id], content)) for s in listed)
-    failed = {id_: mismatch for id_, mismatch in found if mismatch is not None}
+    mismatches = ((s.id, _mismatch(s, decisions[s.id], content)) for s in listed)
+    failed = {id_: mismatch for id_, mismatch in mismatches if mismatch is not None}
     # A record repeats what a policy did; only what somebody demanded can show that it is right.
     demanded = [s.id for s in listed if s.origin != "generated"]
     records = [s.id for s in listed if s.origin == "generated"]

@@ -194,7 +194,7 @@ class _Call:
             recursive = leaf.argument.recursive or role.name == "delete-path"
             inside = self.around.directories_inside(path) if recursive else ()
             resource = Resource("", role, path, leaf.pointer, resource=path, recursive=recursive)
-            named = [Resource("", role, each, leaf.pointer, resource=each) for each in inside]
+            named = [Resource("", role, directory, leaf.pointer, resource=directory) for directory in inside]
             self._record(leaf, [resource, *named])
         if leaf.argument.repository:
             self._repository(leaf, roles, path)
@@ -287,12 +287,14 @@ class _Call:
 
     def _judge_composite(self, composite: Composite) -> None:
         places = [pointers.steps_of(name) for name in composite.join]
-        found = [[v for _, v in pointers.matches(self.given, steps) if v is not None] for steps in places]
-        if not any(found):
+        values_by_name = [
+            [v for _, v in pointers.matches(self.given, steps) if v is not None] for steps in places
+        ]
+        if not any(values_by_name):
             return
         names = ", ".join(composite.join)
-        texts = [v for values in found for v in values if isinstance(v, str) and v]
-        if not (len(texts) == len(places) == sum(map(len, found)) and all(found)):
+        texts = [v for values in values_by_name for v in values if isinstance(v, str) and v]
+        if not (len(texts) == len(places) == sum(map(len, values_by_name)) and all(values_by_name)):
             raise UnrepresentableError(f"{names} do not make one {composite.role}")
         if any(composite.with_ in text for text in texts):
             raise UnrepresentableError(f"{names} do not make one {composite.role}: one holds the separator")

@@ -165,10 +165,10 @@ def _embedded(address: _Address) -> tuple[ipaddress.IPv4Address, ...]:
     """Return the IPv4 addresses that gateways or tunnels would reach for an IPv6 one."""
     if isinstance(address, ipaddress.IPv4Address):
         return ()
-    found = [address.sixtofour, *(address.teredo or ())]
+    addresses = [address.sixtofour, *(address.teredo or ())]
     if address in _NAT64 or address in _IPV4_COMPATIBLE or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP_MARKS:
-        found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return tuple(one for one in found if one is not None)
+        addresses.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return tuple(one for one in addresses if one is not None)
 
 
 def _named_host(name: str) -> Host:

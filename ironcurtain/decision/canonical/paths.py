@@ -43,10 +43,10 @@ def is_within(path: str, directory: str) -> bool:
 
 def ancestors(path: str) -> tuple[str, ...]:
     """Return the real absolute path itself and every directory above it, deepest first, `/` last."""
-    found = [path]
-    while found[-1] != "/":
-        found.append(_parent(found[-1]))
-    return tuple(found)
+    places = [path]
+    while places[-1] != "/":
+        places.append(_parent(places[-1]))
+    return tuple(places)
 
 
 class _Position(NamedTuple):

@@ -84,12 +84,12 @@ class PatternIndex:
         """Return the real directories of path patterns that lie strictly inside a real path, sorted."""
         start = _with_slash(path)
         first = bisect.bisect_right(self._real_directories, start)
-        found = []
+        directories = []
         for directory in self._real_directories[first:]:
             if not directory.startswith(start):
                 break
-            found.append(directory.removesuffix("/"))
-        return tuple(sorted(found))
+            directories.append(directory.removesuffix("/"))
+        return tuple(sorted(directories))
 
     def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:
         """Return the patterns and `@lists` that cover a subject, as the policy writes them, sorted.

@@ -66,7 +66,7 @@ class ThisHost:
         """See `World.children`."""
         try:
             with os.scandir(_bytes(path)) as listing:
-                return sorted(_text(each.name) for each in listing)
+                return sorted(_text(entry.name) for entry in listing)
         except OSError as error:
             raise UnreadableError(error.strerror) from error
 
@@ -122,7 +122,7 @@ def _stored_name(path: str, status: os.stat_result) -> str:
         return name
     try:
         with os.scandir(_bytes(place or "/")) as listing:
-            same = [_text(each.name) for each in listing if _is_listed(each, name, status)]
+            same = [_text(entry.name) for entry in listing if _is_listed(entry, name, status)]
     except OSError as error:
         raise UnreadableError(error.strerror) from error
     if name in same:

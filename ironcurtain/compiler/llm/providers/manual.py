@@ -53,14 +53,14 @@ class ManualProvider:
 
     def given(self) -> list[EarlierAnswer]:
         """Return the answers to joint questions that lie in the directory, be they asked so again or not."""
-        found = []
+        answers = []
         for key, asked in asked_files(self._directory).items():
             path = self._file(key, ANSWER)
             if asked.parts and path.exists():
                 content, mistakes = self._read(path)
-                found.append(EarlierAnswer(path, asked.parts, content, tuple(mistakes)))
+                answers.append(EarlierAnswer(path, asked.parts, content, tuple(mistakes)))
                 self._answered.add(key)
-        return found
+        return answers
 
     def ask(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:  # noqa: ARG002 - see below
         """Return the answers that lie in the directory; write the questions.

@@ -94,12 +94,12 @@ class GitSettings:
         Raises:
             GitFailedError: If one has no value, where git itself refuses to go on.
         """
-        found = []
+        values = []
         for setting in self._index.get((section, subsection, key), []):
             if setting.value is None:
                 raise GitFailedError(f"the setting {quoted(setting.name)} has no value")
-            found.append(setting.value)
-        return found
+            values.append(setting.value)
+        return values
 
     def last(self, section: str, subsection: str | None, key: str) -> str | None:
         """Return the value of a setting of which the last one counts, or None if it is not set.
@@ -144,9 +144,9 @@ class GitSettings:
         Raises:
             GitFailedError: If a value is missing, or empty (which git versions read differently).
         """
-        own = "" if name.startswith("/") else name
-        urls = self.values("remote", own, "url") if own else []
-        pushes = self.values("remote", own, "pushurl") if own else []
+        configured = "" if name.startswith("/") else name
+        urls = self.values("remote", configured, "url") if configured else []
+        pushes = self.values("remote", configured, "pushurl") if configured else []
         if "" in (*urls, *pushes):
             raise GitFailedError(f"the remote {quoted(name)} has an empty URL")
         fetch = [self.rewritten(url) for url in urls]
@@ -175,15 +175,15 @@ class GitSettings:
 
     @cached_property
     def _rewrites(self) -> dict[str, _Rewrites]:
-        found = {}
+        rewrites = {}
         for key in ("insteadof", "pushinsteadof"):
             mentions = (s for s in self._settings if s.section == "url" and s.key == key)
             bases = dict.fromkeys(s.subsection for s in mentions if s.subsection is not None)
             # Of two bases for one prefix git takes the one mentioned first, so it is written last here.
             pairs = [(to_bytes(old), base) for base in bases for old in self.values("url", base, key)]
             table = dict(reversed(pairs))
-            found[key] = _Rewrites(table, tuple(sorted({len(old) for old in table}, reverse=True)))
-        return found
+            rewrites[key] = _Rewrites(table, tuple(sorted({len(old) for old in table}, reverse=True)))
+        return rewrites
 
     @cached_property
     def _groups(self) -> dict[str, tuple[str, ...]]:

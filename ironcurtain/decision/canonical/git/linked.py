@@ -91,16 +91,16 @@ def alternates(store: Path) -> tuple[Path, ...]:
         GitFailedError: If there are too many, or one is written in a way that is not followed.
         OSError: If a list of them cannot be read.
     """
-    found: dict[Path, None] = {}
+    stores: dict[Path, None] = {}
     waiting = [store]
-    for each in waiting:
-        for borrowed in _borrowed(each):
-            if borrowed not in found:
-                found[borrowed] = None
+    for current in waiting:
+        for borrowed in _borrowed(current):
+            if borrowed not in stores:
+                stores[borrowed] = None
                 waiting.append(borrowed)
-        if len(found) > _MOST_PLACES:
+        if len(stores) > _MOST_PLACES:
             raise GitFailedError(f"the repository borrows objects from more than {_MOST_PLACES} others")
-    return tuple(found)
+    return tuple(stores)
 
 
 def lent(place: str) -> tuple[str, ...]:

@@ -38,16 +38,16 @@ def other_places(url: str) -> tuple[str, ...]:
         return ()
     named = Path(path)
     sibling = named.with_name(f"{named.name}.git") if named.name else named
-    found = [sibling] if sibling != named and os.path.lexists(sibling) else []
-    for place in (named, *found):
+    places = [sibling] if sibling != named and os.path.lexists(sibling) else []
+    for place in (named, *places):
         # A link there is resolved with every other path; named here so that it is judged at all.
-        found += [place / ".git"] if _is_link(place / ".git") else []
+        places += [place / ".git"] if _is_link(place / ".git") else []
         for pointer in (place, place / ".git"):
             target = pointed(pointer, _POINTER)
             if target is not None:
                 common = pointed(target / "commondir", "")
-                found += [target] if common is None else [target, common]
-    return tuple(dict.fromkeys(str(place) for place in found))
+                places += [target] if common is None else [target, common]
+    return tuple(dict.fromkeys(str(place) for place in places))
 
 
 def _is_link(path: Path) -> bool:
