@@ -37,8 +37,7 @@ from ironcurtain.compiler.load.linter import remaining
 from ironcurtain.compiler.load.load import Inputs, load_inputs
 from ironcurtain.compiler.load.sources import Sources, shown_path
 from ironcurtain.compiler.progress import Progress, Stages
-from ironcurtain.compiler.publish.outputs import Documents, archives, files, origin
-from ironcurtain.compiler.publish.publish import only_one, publish
+from ironcurtain.compiler.publish.publish import Documents, archives, files, only_one, origin, publish
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.open_questions import (
     ANSWERS_FILE,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from ironcurtain.compiler.llm.earlier import Earlier
+from ironcurtain.compiler.llm.question import Earlier
 from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.frozen import Digest, Frozen

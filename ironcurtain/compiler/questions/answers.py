@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ironcurtain.compiler.llm.earlier import Earlier
 from ironcurtain.compiler.llm.providers.manual import bad_answers
 from ironcurtain.compiler.llm.question import (
     MANUAL,
     Answer,
+    Earlier,
     EarlierAnswer,
     Keep,
     Provider,

@@ -14,14 +14,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ironcurtain.compiler.llm.chat import read_document
-from ironcurtain.compiler.llm.earlier import Changes, Earlier, changes
 from ironcurtain.compiler.llm.question import (
     MANUAL,
     Answer,
+    Changes,
+    Earlier,
     EarlierAnswer,
     Keep,
     Question,
     answer_to,
+    changes,
     schema_text,
 )
 from ironcurtain.compiler.llm.question_files import (

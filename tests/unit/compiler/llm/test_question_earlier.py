@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironcurtain.compiler.llm.earlier import changes
+from ironcurtain.compiler.llm.question import changes
 from ironcurtain.compiler.rules.clause_routes import rename_clauses
 
 THEN = {"C1": "Notes may be read.", "C2": "Files in Documents may be read.", "C3": "Nothing is deleted."}
