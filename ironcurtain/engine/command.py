@@ -162,14 +162,14 @@ class OpaCommand:
         if output.status != 0:
             _reject(output.stderr, output)
 
-    def test(self, *paths: Path, bundle: bool = True, capabilities: Path | None = CAPABILITIES) -> RegoReport:
+    def test(self, *paths: Path, bundle: bool = True) -> RegoReport:
         """Run the tests in bundles, or in files and directories: `opa test`.
 
         Tests that fail are part of the report, and so is an empty set of tests: judge `cases`.
         """
         arguments = ["test", "--format", "json", "--timeout", f"{self._timeout:g}s"]
         output = self._run(
-            [*arguments, *_capabilities(capabilities), *_locations(paths, bundle=bundle)], answers=(0, 1, 2)
+            [*arguments, *_capabilities(CAPABILITIES), *_locations(paths, bundle=bundle)], answers=(0, 1, 2)
         )
         if output.status == 1:
             _reject_text(output)

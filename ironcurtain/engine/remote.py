@@ -175,12 +175,10 @@ class RemoteEngine:
         return order
 
 
-async def ask_nodes(
-    nodes: Nodes, revision: str, *, limits: RemoteLimits = _DEFAULT_LIMITS
-) -> tuple[NodeStatus, ...]:
+async def ask_nodes(nodes: Nodes, revision: str) -> tuple[NodeStatus, ...]:
     """Ask each node whether it serves a revision of the bundle; no decision comes of it."""
     tls = nodes.tls()
-    asked = [_Node(url, nodes.token, tls, revision, limits) for url in nodes.urls]
+    asked = [_Node(url, nodes.token, tls, revision, _DEFAULT_LIMITS) for url in nodes.urls]
     async with AsyncExitStack() as stack:
         for node in asked:
             await stack.enter_async_context(node.client)

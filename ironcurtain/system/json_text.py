@@ -89,13 +89,13 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
     return value
 
 
-def parse_object(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> dict[str, JsonValue]:
+def parse_object(text: str | bytes) -> dict[str, JsonValue]:
     """Parse strict JSON that must be an object.
 
     Raises:
         MalformedJsonError: If the text is anything else.
     """
-    value = parse(text, max_bytes=max_bytes)
+    value = parse(text)
     if not isinstance(value, dict):
         raise MalformedJsonError("not an object")
     return value
