@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
-from ironcurtain.integrations.clients import jsonc
-from ironcurtain.integrations.clients.jsonc import JsonNode
+from ironcurtain.integrations.clients.jsonc import JsonNode, parse
 from ironcurtain.integrations.clients.places import ConfigLocation, ConfigScope, places
 from ironcurtain.system.files import atomic_write, read_bytes
 from ironcurtain.system.text import quoted, visible
@@ -156,7 +155,7 @@ def write_target(target: Target, document: ClientDocument) -> None:
 
 
 def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, bom: bool) -> ClientDocument:
-    root = jsonc.parse(text, source)
+    root = parse(text, source)
     if not isinstance(root.value, dict):
         raise FormatError("a client's configuration is an object", where=source)
     found = {pointer: node for pointer in pointers if (node := _at(root, pointer)) is not None}

@@ -16,8 +16,7 @@ from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.servers.recorded import DIRECTORY, read_recorded
 from ironcurtain.system.text import counted, visible
 
-_NAME = "tool lists"
-_AGAIN = "Run `ironcurtain compile`, or take the change back."
+_LISTS = "tool lists"
 _FATE = {
     "added": "is recorded, and the policy does not know it",
     "gone": "is known to the policy, and is not recorded any more",
@@ -32,13 +31,13 @@ def tool_lists(subject: PolicyUnderReview) -> tuple[Check, ...]:
     recorded = read_recorded(subject.published, annotated)
     if not recorded:
         if not subject.bundle.manifest.metadata.provenance:
-            return (Check(name=_NAME, status="skipped", summary="not compiled, so none was recorded"),)
+            return (Check(name=_LISTS, status="skipped", summary="not compiled, so none was recorded"),)
         place = shown_path(subject.published / DIRECTORY)
         summary = f"{place}, where the compile recorded them, is not there"
         if not subject.is_at_home:
-            return (Check(name=_NAME, status="unexamined", summary=summary),)
-        gone = Problem(id=_NAME, message=f"{place} is gone", file=place, suggestion=_AGAIN)
-        return (Check(name=_NAME, status="failed", summary=summary, problems=(gone,)),)
+            return (Check(name=_LISTS, status="unexamined", summary=summary),)
+        gone = Problem(id=_LISTS, message=f"{place} is gone", file=place, suggestion=_AGAIN)
+        return (Check(name=_LISTS, status="failed", summary=summary, problems=(gone,)),)
     report = drift(subject.content, recorded, lambda _server, _tool: ())
     problems = (*_lists_gone(subject, report), *(_problem(subject, tool) for tool in report.tools))
     said = counted(report.unchanged, "tool as it was annotated", "tools as they were annotated")
@@ -46,7 +45,7 @@ def tool_lists(subject: PolicyUnderReview) -> tuple[Check, ...]:
         said = f"{', '.join(visible(each.id) for each in problems)}: not what was annotated"
     return (
         Check(
-            name=_NAME,
+            name=_LISTS,
             status="failed" if problems else "passed",
             summary=said,
             count=report.unchanged,

@@ -19,7 +19,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.signing.keys import new_key
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
-from ironcurtain.integrations.doctor import program
+from ironcurtain.integrations.doctor import project as program
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
 from ironcurtain.integrations.doctor.policy import bundle
