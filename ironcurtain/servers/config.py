@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
-from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.gateway import load_gateway
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.output_rules import OutputPolicyError
 from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers

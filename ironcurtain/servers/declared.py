@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ironcurtain.gateway.definition import Tool
-from ironcurtain.gateway.gateway import listing
-from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.gateway import listing, load_gateway
 from ironcurtain.gateway.roles import marked_none
 from ironcurtain.model.annotations import Annotations, Confirmation, ServerAnnotations, ToolAnnotation
 from ironcurtain.servers.config import ServerConfig

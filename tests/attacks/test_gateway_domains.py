@@ -19,7 +19,7 @@ from support.support_desk import Desk, text_of
 from ironcurtain.bundle.domain import Domain, open_domain, sign_domain
 from ironcurtain.bundle.signing.keys import PrivateKey, new_key
 from ironcurtain.errors import BundleSignatureError, FormatError, GatewayError, SeveralErrors
-from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.gateway import load_gateway
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system import json_text
 

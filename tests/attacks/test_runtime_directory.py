@@ -20,10 +20,9 @@ from support.shipped import ROOT
 from ironcurtain import Policy
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.enforcement.proxy.runner import own_places
-from ironcurtain.enforcement.sandbox.contained_process import contained
+from ironcurtain.enforcement.sandbox.contained_process import contained, private_workspace
 from ironcurtain.enforcement.sandbox.profile import Profile, build_profile
 from ironcurtain.enforcement.sandbox.programs import Programs
-from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.private_runtime import private_directory, runtime_directory

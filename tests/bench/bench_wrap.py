@@ -20,7 +20,7 @@ from support.proxied import LEGACY, Place
 from support.transcript import ROOT
 
 from ironcurtain.engine.locate import find
-from ironcurtain.integrations.clients.places import places
+from ironcurtain.integrations.clients.target import places
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.policy import Policy
 

@@ -11,7 +11,7 @@ from e2e.program import PROGRAM, ROOT, Inside, assert_clear, environment
 from support.audited import write_log
 from support.sessions import Session, make_session
 
-from ironcurtain.enforcement.audit.keys import make_key
+from ironcurtain.enforcement.audit.log_paths import make_key
 
 
 @pytest.fixture(scope="module")

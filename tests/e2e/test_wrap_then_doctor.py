@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from e2e.program import SHIPPED
 
-from ironcurtain.integrations.clients.places import places
+from ironcurtain.integrations.clients.target import places
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.integrations.doctor.clients import clients
-from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Installation
+from ironcurtain.integrations.doctor.subject import Diagnosis, Installation
 
 BESIDE = {"mcpServers": {"mine": {"command": "x"}, "off": {"command": "x", "disabled": True}}}
 ONE_PROJECT = f'"projects": {json.dumps({"/p": BESIDE})}'

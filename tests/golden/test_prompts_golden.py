@@ -21,8 +21,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.servers.listing import Tools
-from ironcurtain.servers.saved import read_saved_tools
-from ironcurtain.servers.tools import tool_digest
+from ironcurtain.servers.tools import read_saved_tools, tool_digest
 from ironcurtain.system.files import load
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.client.stdio import stdio_client
 from support.support_desk import Desk, text_of
 
-from ironcurtain.enforcement.audit.keys import key_id, read_key
+from ironcurtain.enforcement.audit.log_paths import key_id, read_key
 from ironcurtain.servers.tools import ToolListing, tool_digest
 
 PEOPLE = Path(__file__).parents[1] / "fixtures" / "people_server.py"

@@ -20,7 +20,7 @@ from support.policies import write_servers
 from support.proxied import LEGACY, Place, text_of, wait_for
 
 from ironcurtain.bundle.origin import origin
-from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
+from ironcurtain.enforcement.sandbox.contained_process import private_workspace
 
 
 class ContainedPlace(Place):

@@ -13,8 +13,8 @@ from support.audited import KEY, write_log
 from support.examples import examples
 
 from ironcurtain.enforcement.audit.log_paths import LogPaths, log_at
+from ironcurtain.enforcement.audit.reader import verify
 from ironcurtain.enforcement.audit.record_types import Problem
-from ironcurtain.enforcement.audit.verify import verify
 
 RECORDS = 2_000
 quick = settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.integrations.clients.places import POINTERS, ConfigLocation
+from ironcurtain.integrations.clients.target import POINTERS, ConfigLocation
 from ironcurtain.integrations.clients.wrap import ProxyCommand
 
 CORPUS = Path(__file__).parents[1] / "fixtures" / "clients"

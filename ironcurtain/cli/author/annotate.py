@@ -63,7 +63,7 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.cli.run.connecting import say, visits
+    from ironcurtain.cli.run.fetching import say, visits
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.recorded import list_or_recorded
     from ironcurtain.system import json_text

@@ -140,6 +140,6 @@ def _verdict(question: OpenQuestion, said: str) -> Verdict:
 
 
 def _clauses(project: Project) -> dict[str, str]:
-    from ironcurtain.cli.author.constitution import project_clauses
+    from ironcurtain.cli.author.authoring import project_clauses
 
     return {placed.clause.id: placed.clause.text for placed in project_clauses(project)}

@@ -52,8 +52,7 @@ def command(
     Exit: 0 written, or nothing to change, 1 you declined, 2 wrong options or files,
     3 the model fails, 4 a question waits for a person.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.author.authoring import answer_cache, spending
-    from ironcurtain.cli.author.constitution import project_clauses
+    from ironcurtain.cli.author.authoring import answer_cache, project_clauses, spending
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.cli.output import terminal
     from ironcurtain.system.files import atomic_write

@@ -65,7 +65,7 @@ def command(
 
 
 def _read(constitution: str | None, project: Project) -> tuple[PlacedClause, ...]:
-    from ironcurtain.cli.author.constitution import named_clauses, project_ids
+    from ironcurtain.cli.author.authoring import named_clauses, project_ids
     from ironcurtain.compiler.load.load import read_constitution
 
     if constitution is not None:

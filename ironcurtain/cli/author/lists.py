@@ -182,8 +182,8 @@ def refresh(
 
 
 def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListContext:
-    from ironcurtain.cli.author.constitution import project_clauses
-    from ironcurtain.cli.run.connecting import visits
+    from ironcurtain.cli.author.authoring import project_clauses
+    from ironcurtain.cli.run.fetching import visits
     from ironcurtain.compiler.lists.resolve import ListContext
     from ironcurtain.decision.roles import Registry
     from ironcurtain.model.annotations import Annotations

@@ -23,7 +23,7 @@ def command(*, name: str | None, write: str | None) -> Exit:
     \b
     Exit: 0 printed or written, 2 no such schema, 3 not writable.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.integrations.schemas import SCHEMAS
+    from ironcurtain.cli.output.schemas import SCHEMAS
     from ironcurtain.system import json_text
     from ironcurtain.system.files import atomic_write
 

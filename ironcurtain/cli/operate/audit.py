@@ -125,8 +125,7 @@ def show(*, id_: str, log: str | None, directory: str | None, format_: str) -> E
     \b
     Exit: 0 printed, 2 no such log or decision, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.audit.formatting import entry_lines
-    from ironcurtain.enforcement.audit.summary import find_entry
+    from ironcurtain.enforcement.audit.summary import entry_lines, find_entry
 
     entry = find_entry(_paths(log, directory, None), id_)
     return _print(entry, entry_lines(entry), format_)
@@ -161,8 +160,8 @@ def verify(
     Exit: 0 intact, 1 not intact, 2 no such log or key,
     3 the chain is intact, but without a head it cannot be told what is cut off.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.audit.formatting import verification_lines
     from ironcurtain.enforcement.audit.log_paths import audit_directory
+    from ironcurtain.enforcement.audit.summary import verification_lines
     from ironcurtain.enforcement.audit.witness import witnessed
 
     folder = Path(directory) if directory is not None else audit_directory()
@@ -194,9 +193,8 @@ def stats(*, log: str | None, directory: str | None, format_: str) -> Exit:
     \b
     Exit: 0 printed, 2 no such log, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.audit.formatting import statistics_lines
     from ironcurtain.enforcement.audit.reader import read_records
-    from ironcurtain.enforcement.audit.summary import statistics
+    from ironcurtain.enforcement.audit.summary import statistics, statistics_lines
 
     paths = _paths(log, directory, None)
     found = statistics(paths.session, read_records(paths))
@@ -221,9 +219,9 @@ def report(
     Exit: 0 printed, 1 printed, but the log is not intact,
     2 no such log or key, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.audit.formatting import report_lines
     from ironcurtain.enforcement.audit.reader import read_records
     from ironcurtain.enforcement.audit.summary import report as sum_up
+    from ironcurtain.enforcement.audit.summary import report_lines
 
     paths = _paths(log, directory, head)
     found = sum_up(read_records(paths), _verified(paths, key))
@@ -240,8 +238,8 @@ def _paths(log: str | None, directory: str | None, head: str | None) -> LogPaths
 
 def _verified(paths: LogPaths, key: str | None, *, use_head: bool = True) -> AuditVerification:
     """Verify a log with the named key; one of the proxy's own logs without one with the proxy's key."""
-    from ironcurtain.enforcement.audit.keys import read_key
-    from ironcurtain.enforcement.audit.verify import verify as verify_log
+    from ironcurtain.enforcement.audit.log_paths import read_key
+    from ironcurtain.enforcement.audit.reader import verify as verify_log
 
     file = _key_file(paths, key)
     found = verify_log(paths, key=read_key(file) if file else None, use_head=use_head)
@@ -250,7 +248,7 @@ def _verified(paths: LogPaths, key: str | None, *, use_head: bool = True) -> Aud
 
 def _told(paths: LogPaths, key: str | None, witness: str | None) -> list[Head] | None:
     """Return a witness's receipts of a log; None where no witness is asked."""
-    from ironcurtain.enforcement.audit.keys import read_key
+    from ironcurtain.enforcement.audit.log_paths import read_key
     from ironcurtain.enforcement.audit.witness import receipts
 
     if witness is None:
@@ -273,7 +271,7 @@ def _missing(log: str, folder: Path, key: str | None, witness: str) -> AuditVeri
 
 def _key_file(paths: LogPaths, key: str | None) -> Path | None:
     """Return the named key; for one of the proxy's own logs without one the proxy's key."""
-    from ironcurtain.enforcement.audit.keys import key_file
+    from ironcurtain.enforcement.audit.log_paths import key_file
 
     return Path(key) if key is not None else key_file(paths)
 
@@ -289,7 +287,7 @@ def _print(value: Frozen, lines: Iterable[str], format_: str, status: Exit = Exi
 
 
 def _print_record(record: Record, format_: str) -> None:
-    from ironcurtain.enforcement.audit.formatting import record_line
+    from ironcurtain.enforcement.audit.summary import record_line
 
     if format_ == "json":
         click.echo(json.dumps(record.model_dump(mode="json"), ensure_ascii=False))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import FORMAT, OPA, registry_options
-from ironcurtain.cli.review.gate_options import SETTINGS
+from ironcurtain.cli.options.options import FORMAT, OPA, SETTINGS, registry_options
 from ironcurtain.errors import Exit, UsageError, VerificationError
 from ironcurtain.system.text import visible
 
@@ -123,7 +122,7 @@ def command(
 
 def _require_accepted(bundle: Bundle, given: GateInputs, opa: Opa) -> None:
     """Refuse what `ironcurtain verify` refuses, by the same checks."""
-    from ironcurtain.cli.options.trust import with_tests_beside
+    from ironcurtain.cli.options.signing import with_tests_beside
     from ironcurtain.integrations.gate.checks.all_checks import run_published
     from ironcurtain.integrations.gate.reading import read_policy_under_review
     from ironcurtain.integrations.gate.report import gate_report

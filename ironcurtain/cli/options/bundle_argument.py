@@ -2,6 +2,8 @@
 
 Commands that write and review policies take the project's own bundle where none is named. Commands that
 enforce one take none from where they are run: whoever can write there could swap the policy.
+
+The option `--caller` of the commands that decide calls.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from typing import Literal, TypeVar, cast
 import click
 
 from ironcurtain.errors import UsageError
-from ironcurtain.system.text import quoted
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import quoted, visible
 
 F = TypeVar("F", bound=Callable[..., object])
 Needed = Literal["all", "none", "any"]
@@ -94,3 +98,20 @@ def _divided(given: Sequence[str], own: int, needed: Needed) -> tuple[str | None
 
 def _absolute(path: str) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - without ..; links stay
+
+
+def caller_facts(text: str | None) -> dict[str, JsonValue] | None:
+    """Read what `--caller` says.
+
+    Raises:
+        UsageError: If it is no JSON object.
+    """
+    if text is None:
+        return None
+    try:
+        facts = json_text.parse(text)
+    except json_text.MalformedJsonError as error:
+        raise UsageError(f"--caller is not strict JSON: {visible(str(error))}") from None
+    if not isinstance(facts, dict):
+        raise UsageError("--caller is no JSON object")
+    return facts

@@ -1,4 +1,4 @@
-"""The options `--sign` and `--key` of the commands that make bundles."""
+"""Keys on the command line: `--sign` and `--key`, and opening a bundle that a key must have signed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.signing.keys import read_private_key
 from ironcurtain.bundle.signing.signature import sign as sign_bundle
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
 from ironcurtain.settings import user_directory
 
@@ -42,3 +45,32 @@ def default_key() -> Path:
 def public_beside(path: Path) -> Path:
     """Return the file of the public key that `key new` writes beside a private one."""
     return path.with_name(f"{path.stem}.pub.pem")
+
+
+_BESIDE = "bundle"
+
+
+def verify_signed(bundle: str, trust: Trust, opa: Opa) -> Bundle:
+    """Open a bundle with its Rego tests; where a key is demanded, OPA verifies the signature after us.
+
+    Raises:
+        BundleSignatureError: If it is not signed as it has to be, or is older than it may be.
+        BundleIntegrityError: If it is missing, corrupt, unsafe, or has another revision.
+    """
+    read = open_bundle(Path(bundle), trust)
+    if trust.key is not None:
+        OpaCommand(opa).verify_signature(read.archive(), trust.key.pem, trust.key.algorithm)
+    return with_tests_beside(read, Path(bundle))
+
+
+def with_tests_beside(read: Bundle, path: Path) -> Bundle:
+    """Return a bundle with its Rego tests.
+
+    An archive holds none. They are taken from the directory `bundle` beside it, if that holds the same
+    revision, so that a release can be verified like the directory that it was made from.
+    """
+    beside = path.absolute().parent / _BESIDE
+    if read.has_tests or not beside.is_dir():
+        return read
+    made_from = Bundle.read(beside)
+    return read.with_tests_of(made_from) if made_from.revision == read.revision else read

@@ -57,9 +57,8 @@ def command(
     2 wrong options or files. With --batch: the worst line, in the
     order 3, 1, 4, 0. With --watch: 130, when it is ended.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.options.caller import caller_facts
-    from ironcurtain.cli.review.batch import read_batch
-    from ironcurtain.cli.review.decisions import as_json, as_text, exit_of
+    from ironcurtain.cli.options.bundle_argument import caller_facts
+    from ironcurtain.cli.review.decisions import as_json, as_text, exit_of, read_batch
     from ironcurtain.decision.decide import Call
 
     facts = caller_facts(caller)

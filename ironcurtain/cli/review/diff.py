@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ironcurtain.cli.options.options import OPA, TrustOptions, trust_options
-from ironcurtain.cli.review.gate_options import OUTPUT, REPORT_FORMAT
+from ironcurtain.cli.options.options import OPA, OUTPUT, REPORT_FORMAT, TrustOptions, trust_options
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.diff.report import Change
-    from ironcurtain.integrations.gate.approvals_file import DiffApproval
+    from ironcurtain.integrations.gate.change_approvals import DiffApproval
 
 
 @click.command()
@@ -91,16 +90,19 @@ def command(
     from ironcurtain.bundle.opening import Trust, open_bundle
     from ironcurtain.cli.options.bundle_argument import one_bundle
     from ironcurtain.cli.output.reports import emit, formats_of
-    from ironcurtain.cli.review.assumed_facts import assumed_world
-    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.cli.review.policy_argument import assumed_world, bundle_or_project
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.approvals import UNPROVED, difference_check, uncovered
-    from ironcurtain.integrations.gate.approvals_file import add_approvals, read_approvals
+    from ironcurtain.integrations.gate.change_approvals import (
+        UNPROVED,
+        add_approvals,
+        difference_check,
+        read_approvals,
+        uncovered,
+    )
     from ironcurtain.integrations.gate.checks.behaviour import guarantee_check
-    from ironcurtain.integrations.gate.document import Document
-    from ironcurtain.integrations.gate.report import gate_report
-    from ironcurtain.integrations.gate.review import compared
+    from ironcurtain.integrations.gate.report import compared, gate_report
+    from ironcurtain.integrations.gate.subject import Document
     from ironcurtain.model.guarantees import Guarantees
     from ironcurtain.system.files import load
 
@@ -138,7 +140,7 @@ def _target(
     write_approval: str | None, reason: str | None, approver: str | None, expires: datetime | None
 ) -> Path | None:
     """Return the file that approvals are written to; mistakes show before any work is done."""
-    from ironcurtain.integrations.gate.approvals_file import read_approvals, require_yaml
+    from ironcurtain.integrations.gate.change_approvals import read_approvals, require_yaml
 
     if write_approval is None:
         if reason or approver or expires:
@@ -162,7 +164,7 @@ def _target(
 def _drafts(
     changes: tuple[Change, ...], reason: str | None, approver: str | None, expires: datetime | None
 ) -> tuple[DiffApproval, ...]:
-    from ironcurtain.integrations.gate.approvals import draft
+    from ironcurtain.integrations.gate.change_approvals import draft
 
     end: date | None = expires.date() if expires else None
     return draft(changes, reason=reason or "", approver=approver or "", expires=end)

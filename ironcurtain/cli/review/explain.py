@@ -92,7 +92,7 @@ def command(
     options or files, or a record that cannot be decided again;
     3 another revision than the record's, or no answer from the engine.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.options.caller import caller_facts
+    from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.cli.review.policy_argument import bundle_or_project
     from ironcurtain.decision.decide import Call
 
@@ -214,7 +214,7 @@ def _clause(
     from ironcurtain.analysis.explain.clause import explain_clause
     from ironcurtain.analysis.explain.text import clause_markdown_lines, clause_text_lines, joined
     from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.assumed_facts import assumed_scenarios
+    from ironcurtain.cli.review.policy_argument import assumed_scenarios
     from ironcurtain.compiler.render.rendered import check_rendered
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

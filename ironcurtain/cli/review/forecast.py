@@ -74,9 +74,13 @@ def command(
     from ironcurtain.analysis.forecast.report import Profile, text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.assumed_facts import assumed_world
-    from ironcurtain.cli.review.policy_argument import bundle_or_project
-    from ironcurtain.cli.review.recorded_calls import log_key, recorded_decisions, replayer
+    from ironcurtain.cli.review.policy_argument import (
+        assumed_world,
+        bundle_or_project,
+        log_key,
+        recorded_decisions,
+        replayer,
+    )
     from ironcurtain.compiler.render.rendered import check_rendered
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

@@ -56,8 +56,7 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
     from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.assumed_facts import assumed_world
-    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.cli.review.policy_argument import assumed_world, bundle_or_project
     from ironcurtain.compiler.render.rendered import check_rendered
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

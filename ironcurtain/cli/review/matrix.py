@@ -50,8 +50,7 @@ def command(
     from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
     from ironcurtain.analysis.matrix.text import markdown_lines, text_lines
     from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.assumed_facts import assumed_scenarios, assumed_world
-    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.cli.review.policy_argument import assumed_scenarios, assumed_world, bundle_or_project
     from ironcurtain.compiler.render.rendered import check_rendered
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

@@ -54,8 +54,7 @@ def command(
     from ironcurtain.analysis.narrowing.report import text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.assumed_facts import assumed_scenarios
-    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.cli.review.policy_argument import assumed_scenarios, bundle_or_project
     from ironcurtain.compiler.render.rendered import check_rendered
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

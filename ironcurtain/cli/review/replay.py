@@ -53,8 +53,12 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.replay.report import summed_up, text_lines
     from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.policy_argument import bundle_or_project
-    from ironcurtain.cli.review.recorded_calls import log_key, recorded_decisions, replayer
+    from ironcurtain.cli.review.policy_argument import (
+        bundle_or_project,
+        log_key,
+        recorded_decisions,
+        replayer,
+    )
     from ironcurtain.compiler.render.rendered import check_rendered
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

@@ -10,15 +10,23 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import OPA, QUIET, Number, trust_options
-from ironcurtain.cli.review.gate_options import APPROVALS, OUTPUT, REPORT_FORMAT, SETTINGS
+from ironcurtain.cli.options.options import (
+    APPROVALS,
+    OPA,
+    OUTPUT,
+    QUIET,
+    REPORT_FORMAT,
+    SETTINGS,
+    Number,
+    trust_options,
+)
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.diff.report import Difference
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.compiler.verify.gate_report import Check
-    from ironcurtain.integrations.gate.approvals_file import DiffApprovals
+    from ironcurtain.integrations.gate.change_approvals import DiffApprovals
     from ironcurtain.integrations.gate.git import Commit
     from ironcurtain.integrations.gate.reading import GateInputs
     from ironcurtain.integrations.gate.subject import PolicyUnderReview
@@ -94,13 +102,17 @@ def command(
     3 the bundle is corrupt or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.bundle.opening import Trust
-    from ironcurtain.cli.options.trust import verify_signed
+    from ironcurtain.cli.options.signing import verify_signed
     from ironcurtain.cli.output.reports import emit, formats_of
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.alone import is_alone, run_alone
     from ironcurtain.integrations.gate.checks.all_checks import run_published
-    from ironcurtain.integrations.gate.reading import GateInputs, read_policy_under_review
+    from ironcurtain.integrations.gate.reading import (
+        GateInputs,
+        is_alone,
+        read_policy_under_review,
+        run_alone,
+    )
     from ironcurtain.integrations.gate.report import exit_of, gate_report, signature
 
     files = formats_of(output)
@@ -148,7 +160,7 @@ class _Older:
 
     @classmethod
     def of(cls, ref: str, given: GateInputs, subject: PolicyUnderReview) -> _Older:
-        from ironcurtain.integrations.gate.approvals_file import read_approvals
+        from ironcurtain.integrations.gate.change_approvals import read_approvals
         from ironcurtain.integrations.gate.git import Commit
 
         commit = Commit.of(ref, given.bundle.absolute().parent)
@@ -159,9 +171,9 @@ class _Older:
 
 def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
     """Judge what changed since an older policy; no difference where there is none to be had."""
-    from ironcurtain.integrations.gate.approvals import difference_check
+    from ironcurtain.integrations.gate.change_approvals import difference_check
     from ironcurtain.integrations.gate.checks.all_checks import run_check
-    from ironcurtain.integrations.gate.review import compared, dropped_guarantees
+    from ironcurtain.integrations.gate.report import compared, dropped_guarantees
 
     found: list[Difference] = []
 

@@ -69,7 +69,7 @@ def command(
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.cli.review.policy_argument import read_policy
-    from ironcurtain.cli.run.connecting import visits
+    from ironcurtain.cli.run.fetching import visits
     from ironcurtain.compiler.annotate.tool_texts import text_findings
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

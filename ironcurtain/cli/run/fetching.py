@@ -1,4 +1,7 @@
-"""Fetching servers from the command line: said before, since it takes a while and uses the network."""
+"""Fetching servers from the command line: said before, since it takes a while and uses the network.
+
+How commands start servers to read them: contained, and with a note on stderr where they are not.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli.options.project import read_project
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import Exit, IronCurtainError, ServerConfigError, UsageError, raise_all
 from ironcurtain.integrations.clients import servers_file
 from ironcurtain.servers.config_model import Server, Servers
+from ironcurtain.servers.connect import ServerLauncher
 from ironcurtain.servers.fetched.fetch import fetch, is_there
 from ironcurtain.servers.fetched.lock import (
     FetchedServer,
@@ -126,3 +131,13 @@ def _write(file: Path, found: dict[str, FetchedServer]) -> None:
 
 def _say(text: str) -> None:
     click.echo(printable(text), err=True)
+
+
+def say(text: str) -> None:
+    """Say on stderr what has to be known of how servers are started, or are not."""
+    click.echo(printable(f"note: {text}"), err=True)
+
+
+def visits() -> ServerLauncher:
+    """Return what starts servers, and says on stderr what has to be known of their sandbox."""
+    return contained_visits(say)

@@ -99,7 +99,7 @@ def _otherwise(tool: Tool | None, value: JsonValue) -> Iterator[str]:
 
 
 def _policies(config: ServerConfig) -> dict[str, _Named]:
-    from ironcurtain.gateway.module import load_gateway
+    from ironcurtain.gateway.gateway import load_gateway
     from ironcurtain.gateway.output import OutputPolicy
 
     found: dict[str, _Named] = {}

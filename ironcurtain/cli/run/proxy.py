@@ -111,7 +111,7 @@ def options_of(
     **deployment: Unpack[EnforcementOptions],
 ) -> ProxyOptions:
     """Return what the options of the command ask for."""
-    from ironcurtain.cli.options.caller import caller_facts
+    from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.enforcement.proxy.configuration import places_that_run
     from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places
     from ironcurtain.enforcement.proxy.transport.http import Address

@@ -145,7 +145,7 @@ def command(
 
 
 def _gateways(config: ServerConfig) -> dict[str, Gateway]:
-    from ironcurtain.gateway.module import load_gateway
+    from ironcurtain.gateway.gateway import load_gateway
 
     found = {
         name: load_gateway(config.directory / server.gateway)

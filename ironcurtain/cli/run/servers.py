@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ironcurtain.analysis.matrix.report import Row
     from ironcurtain.analysis.onboarding.report import Onboarding
     from ironcurtain.cli.options.project import Project
-    from ironcurtain.integrations.clients.server_permissions import Permissions
+    from ironcurtain.integrations.clients.servers_file import Permissions
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.config_model import Server, Servers
     from ironcurtain.servers.fetched.lock import FetchedServer
@@ -95,8 +95,8 @@ def add(
     from ironcurtain.cli.author.annotate import annotate_tools, annotation_lines
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.cli.run.connecting import visits
-    from ironcurtain.integrations.clients.server_permissions import Permissions
+    from ironcurtain.cli.run.fetching import visits
+    from ironcurtain.integrations.clients.servers_file import Permissions
     from ironcurtain.servers.config import check_servers
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched
     from ironcurtain.servers.listing import list_tools
@@ -377,7 +377,7 @@ def _write_down(
 def _report(project: Project, name: str, annotations: Annotations, opa: str | None) -> Onboarding:
     """Say how far the server has come, and what the published rules would decide about its tools."""
     from ironcurtain.analysis.onboarding.onboarding import PublishedRules, newcomer_rows, onboarding_report
-    from ironcurtain.cli.review.assumed_facts import assumed_world
+    from ironcurtain.cli.review.policy_argument import assumed_world
     from ironcurtain.engine.locate import find
 
     output = project.path("output")

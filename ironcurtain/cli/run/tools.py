@@ -40,10 +40,10 @@ def command(*, server: str, servers: str, timeout: float) -> Exit:
     \b
     Exit: 0 printed, 2 wrong configuration, 3 the server failed.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.run.connecting import visits
+    from ironcurtain.cli.run.fetching import visits
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.listing import list_tools
-    from ironcurtain.servers.saved import saved_document
+    from ironcurtain.servers.tools import saved_document
     from ironcurtain.system import json_text
 
     config = load_servers(Path(servers))

@@ -11,7 +11,7 @@ from ironcurtain.cli.run.wrap import CLIENT, DRY_RUN, SCOPE
 from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
-    from ironcurtain.integrations.clients.places import ConfigScope
+    from ironcurtain.integrations.clients.target import ConfigScope
 
 
 @click.command()

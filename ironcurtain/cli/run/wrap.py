@@ -18,8 +18,8 @@ from ironcurtain.system.extras import need
 from ironcurtain.system.text import printable, quoted, visible
 
 if TYPE_CHECKING:
-    from ironcurtain.integrations.clients.places import ConfigLocation, ConfigScope
     from ironcurtain.integrations.clients.report import ClientReport
+    from ironcurtain.integrations.clients.target import ConfigLocation, ConfigScope
     from ironcurtain.integrations.clients.wrap import ProxyCommand
     from ironcurtain.model.known import KnownServer
     from ironcurtain.policy import Policy
@@ -106,8 +106,7 @@ def command(
     from ironcurtain.cli.output import terminal
     from ironcurtain.cli.run.fetching import fetch_aloud
     from ironcurtain.enforcement.proxy.configuration import check_sandbox
-    from ironcurtain.integrations.clients.known_package import known_of
-    from ironcurtain.integrations.clients.program import search_path
+    from ironcurtain.integrations.clients.ready import known_of, search_path
     from ironcurtain.integrations.clients.target import chosen_location, has_servers
     from ironcurtain.integrations.clients.wrap import wrap
     from ironcurtain.policy import Policy
@@ -201,7 +200,7 @@ def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:
 
 def _check_unnamed(*, print_: bool, **others: object) -> None:
     """See that no client is meant: only --print can do without one, and takes little else then."""
-    from ironcurtain.integrations.clients.places import CLIENTS
+    from ironcurtain.integrations.clients.target import CLIENTS
 
     if not print_:
         found = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
@@ -218,7 +217,7 @@ def _print_for(
     servers: str | None, bundle: str, deployment: DeploymentOptions, proxy_options: Sequence[str]
 ) -> Exit:
     """Print the entry for a client that nobody named."""
-    from ironcurtain.integrations.clients.program import absolute
+    from ironcurtain.integrations.clients.ready import absolute
     from ironcurtain.integrations.clients.wrap import proxy_entry
     from ironcurtain.policy import Policy
     from ironcurtain.servers.config import load_servers
@@ -241,15 +240,14 @@ def _print_would_be(report: ClientReport) -> ClientReport:
 
 
 def _print_entry(entry: dict[str, JsonValue]) -> None:
-    from ironcurtain.integrations.clients.restore_plan import ENTRY
+    from ironcurtain.integrations.clients.unwrap import ENTRY
 
     click.echo(json.dumps({ENTRY: entry}, indent=2, ensure_ascii=False))
 
 
 def _there(name: str) -> list[ConfigLocation]:
     # In the home directory the project's file can be the user's own.
-    from ironcurtain.integrations.clients.places import places
-    from ironcurtain.integrations.clients.target import file_of
+    from ironcurtain.integrations.clients.target import file_of, places
 
     there = [place for place in places(name, None, Path.cwd()) if place.path.exists()]
     return list({file_of(place): place for place in there}.values())
@@ -315,7 +313,7 @@ def _command(
     policy: Policy, bundle: str, deployment: DeploymentOptions, proxy_options: Sequence[str]
 ) -> ProxyCommand:
     """Return the proxy's command line with absolute paths, held against the proxy's own options."""
-    from ironcurtain.integrations.clients.program import absolute, program, search_path
+    from ironcurtain.integrations.clients.ready import absolute, program, search_path
     from ironcurtain.integrations.clients.wrap import ProxyCommand
 
     options = ["--bundle", absolute(bundle), "--opa", str(policy.opa.path.absolute())]

@@ -17,8 +17,7 @@ from ironcurtain.compiler.annotate.schema_leaves import argument_schemas
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import Confirmation, ToolAnnotation
 from ironcurtain.model.known import KnownServer
-from ironcurtain.servers.saved import read_saved_tools
-from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.servers.tools import ToolListing, read_saved_tools, tool_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load

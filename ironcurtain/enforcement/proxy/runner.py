@@ -28,9 +28,14 @@ from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
 from ironcurtain.enforcement.approvals.inbox import default_paths
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
-from ironcurtain.enforcement.audit.keys import default_key_path, key_id, make_key
 from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_free
-from ironcurtain.enforcement.audit.log_paths import audit_directory, session_log
+from ironcurtain.enforcement.audit.log_paths import (
+    audit_directory,
+    default_key_path,
+    key_id,
+    make_key,
+    session_log,
+)
 from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.proxy.active_policy import (
     ActivePolicy,

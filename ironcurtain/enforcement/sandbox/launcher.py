@@ -28,9 +28,8 @@ from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained
 from ironcurtain.enforcement.sandbox.limits import Limits, Mounts, beyond, widened
 from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, build_profile
-from ironcurtain.enforcement.sandbox.program_files import program_places
-from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey, survey
-from ironcurtain.enforcement.sandbox.reach.planted import NewRepositories, RepositoryWatch
+from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey, program_places, survey
+from ironcurtain.enforcement.sandbox.reach.opened import NewRepositories, RepositoryWatch
 from ironcurtain.enforcement.sandbox.reach.reach import Reach
 from ironcurtain.enforcement.sandbox.report import Observation, Report, offer
 from ironcurtain.errors import SandboxMissingError, ServerFailedError

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ironcurtain.enforcement.sandbox.program_files import program_places
-from ironcurtain.enforcement.sandbox.reach.opened import Kept, is_in, opened_by
-from ironcurtain.enforcement.sandbox.reach.personal import personal_places
+from ironcurtain.enforcement.sandbox.programs import program_places
+from ironcurtain.enforcement.sandbox.reach.opened import Kept, is_in, opened_by, personal_places
 from ironcurtain.enforcement.sandbox.reach.reach import WITHOUT_POLICY, Reach
 from ironcurtain.enforcement.sandbox.reach.repositories import closed_to_strangers, code_of_repositories
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins

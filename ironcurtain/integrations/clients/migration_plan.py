@@ -17,9 +17,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.errors import FormatError, IronCurtainError, SeveralErrors
-from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.report import LeftServer
-from ironcurtain.integrations.clients.target import ClientDocument
+from ironcurtain.integrations.clients.target import ClientDocument, ConfigLocation
 from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.system.files import parse_document

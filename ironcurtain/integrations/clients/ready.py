@@ -1,21 +1,33 @@
-"""Whether servers that move would run behind the proxy, and fetching those whose command fetches them."""
+"""Whether servers that move would run behind the proxy, and fetching those whose command fetches them.
+
+How a client starts this program: from any directory, with any search path, and by absolute paths.
+
+Which of a client's servers are in the collection of well-known ones, by the package that they run.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from ironcurtain.errors import FetchError, IronCurtainError, ServerConfigError, raise_all
-from ironcurtain.integrations.clients.places import ConfigLocation
+from ironcurtain.compiler.annotate.known import shipped_collection
+from ironcurtain.errors import FetchError, IronCurtainError, ServerConfigError, UsageError, raise_all
+from ironcurtain.integrations.clients.target import ConfigLocation, read_target
+from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.fetched.fetch import is_there
 from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import PackageRequest, request_of
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import members
 from ironcurtain.system.text import quoted, visible
 
 Fetch: TypeAlias = Callable[[str, Wanted, FetchedServer | None], FetchedServer]
@@ -126,3 +138,59 @@ def _refusal(name: str, what: str, fix: str, rest: list[str], place: ConfigLocat
     return ServerConfigError(
         f"{name} would not run behind the proxy: {what}", where=str(place.path), hint=fix + leave
     )
+
+
+def search_path() -> str:
+    """Return the absolute directories in which this process finds programs, as PATH names them."""
+    return os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))
+
+
+def program() -> tuple[str, ...]:
+    """Return how this program is started from anywhere, with any search path."""
+    called = Path(sys.argv[0])
+    if called.name == "ironcurtain" and os.access(called, os.X_OK) and called.is_file():
+        return (str(called.absolute()),)
+    # -I: neither the client's directory nor its environment can put another module in our place.
+    return (sys.executable, "-I", "-c", "from ironcurtain.cli.main import main; main()")
+
+
+def absolute(path: str) -> str:
+    """Return a path of the command line without `..` and `~`; symbolic links stay.
+
+    Raises:
+        UsageError: If it is not UTF-8, as a client's configuration has to be.
+    """
+    made = os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - without ..; links stay
+    try:
+        made.encode()
+    except UnicodeEncodeError:
+        quoted_path = shlex.quote(visible(made))
+        raise UsageError(f"the path {quoted_path} is not UTF-8; no client can be told it") from None
+    return made
+
+
+_VERSION = re.compile(r"(?<=.)(?:@|\[|\s*[<>=!~]).*")
+"""What follows a package's name: a version, a range, extras."""
+
+
+def known_of(place: ConfigLocation) -> dict[str, KnownServer]:
+    """Return the well-known ones of a client's servers, by the name that the client has for them."""
+    servers = read_target(place).document.servers
+    by_package = {(s.package.registry, s.package.name): s for s in shipped_collection().servers}
+    found = {name: _package(server) for name, server in (servers.fields if servers else {}).items()}
+    return {name: by_package[package] for name, package in found.items() if package in by_package}
+
+
+def _package(server: JsonValue) -> tuple[str, str]:
+    """Return registry and name of the package that a server's command runs; empty if it names none."""
+    entry = members(server)
+    command, arguments = entry.get("command"), entry.get("args")
+    words = arguments if isinstance(arguments, list) else []
+    texts = [text for text in words if isinstance(text, str)]
+    try:
+        request = request_of(command, texts) if isinstance(command, str) else None
+    except ServerConfigError:
+        request = None
+    if request is None:
+        return "", ""
+    return request.wanted.manager, _VERSION.sub("", request.wanted.packages[0])

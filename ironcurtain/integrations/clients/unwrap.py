@@ -1,17 +1,32 @@
-"""Give a client its servers back."""
+"""Give a client its servers back.
+
+From a wrapped file back to the one that it was, with whatever others changed in it meanwhile.
+"""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
-from ironcurtain.errors import UsageError
-from ironcurtain.integrations.clients.places import ConfigLocation
+from ironcurtain.errors import FileError, IronCurtainError, UsageError
+from ironcurtain.integrations.clients.edit import JsonNode, expanded, replaced
 from ironcurtain.integrations.clients.report import ClientReport
-from ironcurtain.integrations.clients.restore_plan import Undone, undone
 from ironcurtain.integrations.clients.store import BackupStore, Generation
-from ironcurtain.integrations.clients.target import Target, file_of, read_target, unified, write_target
+from ironcurtain.integrations.clients.target import (
+    ClientDocument,
+    ConfigLocation,
+    Target,
+    file_of,
+    read_document,
+    read_target,
+    unified,
+    write_target,
+)
+from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_bytes
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import quoted
 
 
 def unwrap(place: ConfigLocation, *, dry_run: bool = False) -> ClientReport:
@@ -111,3 +126,107 @@ def _is_one_of(data: bytes, generations: list[Generation]) -> bool:
 
 def _original(generations: list[Generation]) -> Path:
     return generations[0].original
+
+
+ENTRY = "ironcurtain"
+"""The name of the client's server that is the proxy."""
+
+
+@dataclass(frozen=True)
+class Undone:
+    """A file without the proxy.
+
+    Attributes:
+        document: What it holds then.
+        generation: The wrap that was undone; None if the file is not wrapped.
+        moved: The servers that came back.
+        edited: Whether something that somebody wrote is not in `document`: a change of our entry, or of
+            the servers around it, which went back as they were.
+    """
+
+    document: ClientDocument
+    generation: Generation | None = None
+    moved: tuple[str, ...] = ()
+    edited: bool = False
+
+
+def undone(target: Target, store: BackupStore) -> Undone:
+    """Say what a file would hold without the proxy; nothing is written.
+
+    A file that is as `wrap` left it gives the backup, byte for byte. In any other the servers alone are put
+    back and everything else stays as it is now.
+
+    Raises:
+        UsageError: If its server `ironcurtain` is not of our making, or a moved server stands there again.
+        FileError: If the backup is gone or damaged.
+    """
+    now = target.document
+    member = now.servers.member(ENTRY) if now.servers is not None else None
+    if now.servers is None or member is None:
+        return Undone(now)
+    generation = store.named_by(member.node.value)
+    if generation is None:
+        hint = "Rename it, or remove it from the file; then try again."
+        what = f"the file has a server {quoted(ENTRY)} that `ironcurtain wrap` did not write"
+        raise UsageError(what, where=target.source, hint=hint)
+    if not generation.is_whole:
+        hint = "Remove the entry by hand and configure the servers anew."
+        raise FileError("the backup of this file is gone", where=str(generation.original), hint=hint)
+    record, original = generation.record(), generation.read_original()
+    wrapped = generation.read_wrapped()
+    before = read_document(original, str(generation.original), (record.pointer,))
+    if wrapped == now.data:
+        return Undone(before, generation, record.moved)
+    after = read_document(wrapped, str(generation.directory), (record.pointer,))
+    entry = _servers(after).fields[ENTRY]
+    if _text(now) == _text(after):
+        text = replaced(now.text, now.servers, _text(before))
+        return Undone(_checked(target, text, before, record.moved), generation, record.moved)
+    text = _put_back(target, now.servers, before, record.moved)
+    document = _checked(target, text, before, record.moved)
+    return Undone(document, generation, record.moved, edited=member.node.value != entry)
+
+
+def with_servers(document: ClientDocument, servers: dict[str, JsonValue]) -> JsonValue:
+    """Return a document's value with other servers in it."""
+    for key in reversed(range(len(document.pointer))):
+        holder = document.root.fields
+        for step in document.pointer[:key]:
+            holder = json_text.members(holder[step])
+        servers = {**holder, document.pointer[key]: servers}
+    return servers
+
+
+def _put_back(target: Target, servers: JsonNode, before: ClientDocument, moved: tuple[str, ...]) -> str:
+    again = [name for name in moved if servers.member(name) is not None]
+    if again:
+        raise UsageError(
+            f"servers that run behind the proxy stand in the file again: {', '.join(again)}",
+            where=target.source,
+            hint="Remove or rename them, or put the backup back with `ironcurtain unwrap --discard-edits`.",
+        )
+    source = _servers(before)
+    members = [member for member in source.members if member.name in moved]
+    return expanded(target.document.text, servers, ENTRY, before.text, members)
+
+
+def _checked(target: Target, text: str, before: ClientDocument, moved: tuple[str, ...]) -> ClientDocument:
+    """Read back what would be written: what moved and what stands there now, nothing else."""
+    now = target.document
+    document = now.changed(text, target.source)
+    kept = {name: value for name, value in _servers(now).fields.items() if name != ENTRY}
+    back = {name: _servers(before).fields[name] for name in moved}
+    if document.root.value != with_servers(now, {**kept, **back}):
+        raise IronCurtainError("the file would not hold what it should; nothing was changed")
+    return document
+
+
+def _servers(document: ClientDocument) -> JsonNode:
+    if document.servers is None:
+        raise FileError("the backup holds no servers")
+    return document.servers
+
+
+def _text(document: ClientDocument) -> str:
+    servers = _servers(document)
+    return document.text[servers.start : servers.end]

@@ -11,20 +11,26 @@ from typing import Literal
 from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.integrations.clients.edit import collapsed
 from ironcurtain.integrations.clients.migration_plan import Sorted, of_projects, sort
-from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.ready import Fetch, Ready, check_runnable, fetched, to_fetch
 from ironcurtain.integrations.clients.report import ClientReport, WrapRecord
-from ironcurtain.integrations.clients.restore_plan import ENTRY, Undone, undone, with_servers
-from ironcurtain.integrations.clients.secrets import Secrets, in_the_open, keep, secrets_of
-from ironcurtain.integrations.clients.store import BackupStore, Generation
+from ironcurtain.integrations.clients.store import (
+    BackupStore,
+    Generation,
+    Secrets,
+    in_the_open,
+    keep,
+    secrets_of,
+)
 from ironcurtain.integrations.clients.target import (
     ClientDocument,
+    ConfigLocation,
     Target,
     file_of,
     read_target,
     unified,
     write_target,
 )
+from ironcurtain.integrations.clients.unwrap import ENTRY, Undone, undone, with_servers
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.servers.fetched.lock import ServerLock
 from ironcurtain.system import json_text

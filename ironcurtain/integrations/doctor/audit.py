@@ -6,14 +6,17 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ironcurtain.enforcement.audit.keys import read_key
-from ironcurtain.enforcement.audit.log_paths import SUFFIX, logs_in, session_log
-from ironcurtain.enforcement.audit.reader import is_written
-from ironcurtain.enforcement.audit.verify import verify
+from ironcurtain.enforcement.audit.log_paths import SUFFIX, logs_in, read_key, session_log
+from ironcurtain.enforcement.audit.reader import is_written, verify
 from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
 from ironcurtain.errors import AuditError, IronCurtainError
-from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Installation, failed, is_writable, nearest_existing
+from ironcurtain.integrations.doctor.subject import (
+    Diagnosis,
+    Installation,
+    failed,
+    is_writable,
+    nearest_existing,
+)
 from ironcurtain.settings import status_directory
 from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import counted, visible

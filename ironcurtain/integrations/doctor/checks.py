@@ -9,16 +9,20 @@ import platformdirs
 from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, SystemFailedError
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
-from ironcurtain.integrations.doctor.gateways import gateways
 from ironcurtain.integrations.doctor.policy import bundle
-from ironcurtain.integrations.doctor.program import decision, engine_program, packages, python
-from ironcurtain.integrations.doctor.project import model, settings
-from ironcurtain.integrations.doctor.proxies import proxies
-from ironcurtain.integrations.doctor.remote_engines import nodes, publishing
-from ironcurtain.integrations.doctor.report import Diagnosis, DoctorReport
-from ironcurtain.integrations.doctor.secrets import approvals, keys
-from ironcurtain.integrations.doctor.servers import servers
-from ironcurtain.integrations.doctor.subject import Installation, failed
+from ironcurtain.integrations.doctor.project import (
+    approvals,
+    decision,
+    engine_program,
+    keys,
+    model,
+    packages,
+    python,
+    settings,
+)
+from ironcurtain.integrations.doctor.proxies import nodes, proxies, publishing
+from ironcurtain.integrations.doctor.servers import gateways, servers
+from ironcurtain.integrations.doctor.subject import Diagnosis, DoctorReport, Installation, failed
 from ironcurtain.system.extras import missing_extra
 from ironcurtain.system.text import visible
 

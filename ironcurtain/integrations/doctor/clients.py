@@ -11,12 +11,10 @@ from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.clients.migration_plan import is_switched_off, of_projects
-from ironcurtain.integrations.clients.places import CLIENTS, ConfigLocation, places
-from ironcurtain.integrations.clients.restore_plan import ENTRY
 from ironcurtain.integrations.clients.store import BackupStore
-from ironcurtain.integrations.clients.target import MAX_BYTES, read_document
-from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Installation, failed
+from ironcurtain.integrations.clients.target import CLIENTS, MAX_BYTES, ConfigLocation, places, read_document
+from ironcurtain.integrations.clients.unwrap import ENTRY
+from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
 from ironcurtain.servers.config import load_servers
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue

@@ -20,8 +20,7 @@ from ironcurtain.errors import (
     NewerFormatError,
     SeveralErrors,
 )
-from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Installation, failed
+from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
 from ironcurtain.system import json_text
 from ironcurtain.system.ownership import check_own_bundle
 from ironcurtain.system.text import visible

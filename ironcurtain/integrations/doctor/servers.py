@@ -1,4 +1,4 @@
-"""Do the servers start, are their tools as annotated, and can they be contained?"""
+"""Do the servers start, are their tools as annotated, and can they be contained? Can gateways be served?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from pathlib import Path
 from ironcurtain.analysis.drift.drift import drift
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.domain import open_domain
+from ironcurtain.bundle.signing.keys import read_public_key
 from ironcurtain.compiler.annotate.tool_texts import text_findings
+from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, ProgramSurvey, survey
 from ironcurtain.enforcement.sandbox.reach.agreement import disagreements, reach_words
@@ -21,8 +24,10 @@ from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.report import offer_for
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import FetchError, GatewayError, IronCurtainError, SandboxMissingError
-from ironcurtain.integrations.doctor.report import Diagnosis
-from ironcurtain.integrations.doctor.subject import Installation, failed
+from ironcurtain.gateway.gateway import Gateway, load_gateway
+from ironcurtain.gateway.option_positions import option_positions
+from ironcurtain.gateway.principal import read_permissions
+from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.listing import Tools, list_reachable
@@ -285,3 +290,81 @@ def _drift(subject: Installation, live: Tools) -> Iterator[Diagnosis]:
             yield Diagnosis(name="drift", status="fail", what=f"{place} {how} since{told}", fix=fix)
     if not report.tools:
         yield Diagnosis(name="drift", status="ok", what=f"{report.unchanged} tools are as annotated")
+
+
+def gateways(subject: Installation) -> Iterator[Diagnosis]:
+    """Read each gateway's module, and hold against it the files that `ironcurtain serve` is given."""
+    try:
+        config = load_servers(subject.servers)
+    except IronCurtainError:  # the part servers says why
+        return
+    found: dict[str, Gateway] = {}
+    for name, server in config.servers.items():
+        if server.gateway is None:
+            continue
+        try:
+            found[name] = load_gateway(config.directory / server.gateway)
+        except IronCurtainError as error:
+            yield from failed(f"gateway/{visible(name)}", error)
+            continue
+        yield from _declared(name, found[name])
+    if not found:
+        return
+    files = subject.gateway_files
+    known = frozenset().union(*(gateway.permissions for gateway in found.values()))
+    if files.permissions is not None:
+        yield from _permissions(files.permissions, known)
+    if files.tokens is not None:
+        yield from _tokens(files.tokens)
+    if files.domain is not None:
+        yield from _domain(files.domain, files.domain_key, found)
+
+
+def _declared(name: str, gateway: Gateway) -> Iterator[Diagnosis]:
+    named = f"gateway/{visible(name)}"
+    what = f"its module is read, and {counted(len(gateway.tools), 'tool is', 'tools are')} declared well"
+    yield Diagnosis(name=named, status="ok", what=what)
+    for tool in gateway.tools.values():
+        for argument in option_positions(tool):
+            told = f"{visible(tool.name)}: the value of {visible(argument)} can be taken for an option"
+            yield Diagnosis(name=named, status="warn", what=told, fix='Put "--" before it.')
+
+
+def _permissions(path: Path, known: frozenset[str]) -> Iterator[Diagnosis]:
+    try:
+        principal = read_permissions(path, known)
+    except IronCurtainError as error:
+        yield from failed("permissions", error)
+        return
+    held = counted(len(principal.permissions), "permission")
+    yield Diagnosis(name="permissions", status="ok", what=f"{visible(principal.sub)} has {held}")
+
+
+def _tokens(path: Path) -> Iterator[Diagnosis]:
+    tokens = Tokens(path)
+    try:
+        tokens.read()
+    except IronCurtainError as error:
+        yield from failed("tokens", error)
+        return
+    yield Diagnosis(name="tokens", status="ok", what=f"tokens of {counted(tokens.keys, 'key')} count")
+    for note in tokens.notes():
+        yield Diagnosis(name="tokens", status="warn", what=note, fix="Name it in the settings of tokens.")
+
+
+def _domain(path: Path, key: Path | None, found: dict[str, Gateway]) -> Iterator[Diagnosis]:
+    if key is None:
+        what = "without its key (--domain-key) the signature is not looked at"
+        yield Diagnosis(name="domain", status="skip", what=what, fix="Give --domain-key.")
+        return
+    try:
+        check_own(path, "the domain's configuration")
+        check_own(key, "the key of the domain's configuration")
+        domain = open_domain(path, read_public_key(key))
+        domain.of(found, str(path))
+    except IronCurtainError as error:
+        yield from failed("domain", error)
+        return
+    held = counted(len(domain.tools), "tool")
+    what = f"{visible(domain.domain)} is signed by the key, and has {held} of {visible(domain.gateway)}"
+    yield Diagnosis(name="domain", status="ok", what=what)

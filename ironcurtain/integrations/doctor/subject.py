@@ -1,13 +1,41 @@
-"""What is examined, and the words for what is wrong with it."""
+"""What is examined, the words for what is wrong with it, and the report of what was found."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from ironcurtain.errors import IronCurtainError, SeveralErrors
-from ironcurtain.integrations.doctor.report import Diagnosis
+from ironcurtain.system.frozen import Frozen
+
+
+class Diagnosis(Frozen):
+    """One thing that was looked at.
+
+    Attributes:
+        name: The part, as `opa`, `servers/notes` or `client/FILE`; one part can have several.
+        status: `warn` is what a person should know and can live with; `skip` is what could not be looked
+            at for the reason given.
+        what: What was found, in one sentence.
+        fix: What mends it; empty where nothing has to be mended.
+        code: The error that it is elsewhere, as `IC3001`; its page is `docs/errors/IC3001.md`.
+    """
+
+    name: str
+    status: Literal["ok", "warn", "fail", "skip"]
+    what: str
+    fix: str = ""
+    code: str = ""
+
+
+class DoctorReport(Frozen):
+    """Everything that was looked at, in order."""
+
+    format: Literal["ironcurtain/doctor/v1"] = "ironcurtain/doctor/v1"
+    ok: bool
+    checks: tuple[Diagnosis, ...]
 
 
 def nearest_existing(place: Path) -> Path:

@@ -1,28 +1,42 @@
 """What is wrong with an open document, said by the functions that `lint` and `compile` call.
 
 No model is asked, no server started and no engine run here; see `verified.py` for what needs an engine.
+
+What is wrong with scenarios and answers: what a compile says of them before it asks anybody.
+
+Beside their form that is whether their clauses exist and whether any rules could make them come true, which
+needs the annotations of the last compile.
+
+What is wrong with an answer to a question of a compile: its syntax, and what its schema refuses.
+
+What a schema cannot say is told by the next compile, which knows what the question was about.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
+
+from jsonschema import Draft202012Validator
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.forecast.report import Profile
 from ironcurtain.compiler.annotate.confirmations import Confirmations
+from ironcurtain.compiler.llm.chat import document_text
+from ironcurtain.compiler.load.clause_record import known_clauses
 from ironcurtain.compiler.load.clauses import unread
+from ironcurtain.compiler.load.ground_truth import GroundTruth
 from ironcurtain.compiler.load.linter import Finding, lint
-from ironcurtain.errors import FileError, IronCurtainError, Place
-from ironcurtain.integrations.editor.answer import answer_mistakes
-from ironcurtain.integrations.editor.mistake import Mistake, of_error
-from ironcurtain.integrations.editor.places import first_line, span_of
+from ironcurtain.compiler.questions.open_questions import parse_answers, with_answers
+from ironcurtain.compiler.render.assemble import Release
+from ironcurtain.compiler.verify.policy_builder import without_rules
+from ironcurtain.errors import BadAnswerError, FileError, IronCurtainError, Place
+from ironcurtain.integrations.editor.places import Mistake, Texts, first_line, of_error, span_of
 from ironcurtain.integrations.editor.project import EditedProject
-from ironcurtain.integrations.editor.scenarios import answered_mistakes, scenario_mistakes
-from ironcurtain.integrations.editor.texts import Texts
-from ironcurtain.integrations.gate.approvals_file import DiffApprovals
+from ironcurtain.integrations.gate.change_approvals import DiffApprovals
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
@@ -32,8 +46,11 @@ from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.servers.fetched.lock import read_lock
 from ironcurtain.settings import FILE_NAME, parse_settings
-from ironcurtain.system.files import parse_document
+from ironcurtain.system import json_text
+from ironcurtain.system.files import MAX_BYTES, parse_document
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.text import visible
+from ironcurtain.system.yaml_text import place_of
 
 _FORMAT = re.compile(
     r'(?:^|[{,])[ \t]*["\']?format["\']?[ \t]*:\s*["\']?(ironcurtain/[a-z-]+)/v\d', re.MULTILINE
@@ -126,3 +143,98 @@ def _of_finding(finding: Finding, project: EditedProject) -> Mistake:
         page=_LINT_PAGE,
         by="lint",
     )
+
+
+def scenario_mistakes(project: EditedProject) -> Iterator[Mistake]:
+    """Yield what is wrong with the handwritten scenarios.
+
+    Raises:
+        IronCurtainError: If they are not of their form.
+    """
+    handwritten = _handwritten(project)
+    yield from _of_truth(
+        GroundTruth(handwritten, project.scenarios, project.answers, project.texts.read), project
+    )
+
+
+def answered_mistakes(project: EditedProject) -> Iterator[Mistake]:
+    """Yield what is wrong with the answers, which hold in the world of the scenarios.
+
+    Raises:
+        IronCurtainError: If they are not of their form.
+    """
+    answers = parse_answers(project.texts.read(project.answers), str(project.answers))
+    try:
+        handwritten = _handwritten(project)
+    except IronCurtainError:
+        return  # told where the scenarios stand
+    document = with_answers(handwritten, answers, str(project.answers))
+    yield from _of_truth(
+        GroundTruth(document, project.scenarios, project.answers, project.texts.read), project
+    )
+
+
+def _handwritten(project: EditedProject) -> Scenarios:
+    return _parsed(project.texts.read(project.scenarios), str(project.scenarios))
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str, source: str) -> Scenarios:
+    """Parse scenarios, once for as long as another document is typed."""
+    return parse_document(text, source, Scenarios)
+
+
+def _of_truth(truth: GroundTruth, project: EditedProject) -> Iterator[Mistake]:
+    yield from _told(lambda: _require_clauses(truth, project), project)
+    yield from _told(lambda: _require_reachable(truth, project), project)
+
+
+def _require_clauses(truth: GroundTruth, project: EditedProject) -> None:
+    try:
+        known = [placed.clause for placed in project.clauses]
+        before = known_clauses(project.published)
+    except IronCurtainError:
+        return  # told where the constitution stands, or there is none beside the scenarios
+    truth.require_clauses(known, before)
+
+
+def _require_reachable(truth: GroundTruth, project: EditedProject) -> None:
+    if project.annotations is None:
+        return
+    hosts = frozenset(project.settings.case_insensitive_hosts)
+    release = Release("", case_insensitive_hosts=hosts)
+    truth.require_reachable(without_rules(project.annotations, release, truth.document.world))
+
+
+def _told(check: Callable[[], None], project: EditedProject) -> list[Mistake]:
+    try:
+        check()
+    except IronCurtainError as error:
+        return of_error(error, project.scenarios, project.texts)
+    return []
+
+
+_ANSWER = ".answer.json"
+
+
+def answer_mistakes(path: Path, texts: Texts) -> Iterator[Mistake]:
+    """Yield the mistakes of `KEY.answer.json`; nothing for a file without a question beside it."""
+    question = path.with_name(f"{path.name.removesuffix(_ANSWER)}.json")
+    if not path.name.endswith(_ANSWER) or not texts.has(question):
+        return
+    asked = json_text.members(json_text.parse(texts.read(question), max_bytes=MAX_BYTES))
+    schema = json_text.members(asked.get("answer_schema"))
+    try:
+        text = document_text(texts.read(path), max_bytes=MAX_BYTES)
+        content = json_text.parse(text, max_bytes=MAX_BYTES)
+    except json_text.MalformedJsonError as error:
+        where = Place(str(path), error.line, error.column)
+        yield from _bad(f"not valid JSON: {visible(str(error))}", where, path, texts)
+        return
+    for unfit in Draft202012Validator(schema).iter_errors(content):
+        where = place_of(text, str(path), list(unfit.absolute_path))
+        yield from _bad(visible(f"{unfit.json_path}: {unfit.message}"), where, path, texts)
+
+
+def _bad(what: str, where: Place, path: Path, texts: Texts) -> list[Mistake]:
+    return of_error(BadAnswerError(what, where=where), path, texts)

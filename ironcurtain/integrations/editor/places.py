@@ -1,4 +1,4 @@
-"""Places in a text: the lines and columns of errors, of the editor, and offsets between them.
+"""Places in a text, the texts that an editor shows (saved or not), and one mistake that it underlines.
 
 Within the language server a place is a `Span` of offsets. YAML, Markdown and the protocol end lines at
 different characters, and the protocol counts columns in UTF-16 unless the editor agreed on something else.
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
-from ironcurtain.errors import Place
+from ironcurtain.errors import FileError, IronCurtainError, Place, SeveralErrors
+from ironcurtain.system.files import has_content, read_text
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _YAML_LINE_END = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
@@ -102,3 +105,107 @@ def _line_start(text: str, line: int, ends: re.Pattern[str]) -> int:
 def _units(text: str, encoding: str) -> int:
     counted = _UNITS.get(encoding)
     return counted(text) if counted else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class Texts:
+    """The open documents by their absolute paths."""
+
+    def __init__(self, opened: dict[Path, str] | None = None) -> None:
+        self._opened = {} if opened is None else opened
+
+    def snapshot(self) -> Texts:
+        """Return the texts as they are now, for work beside further typing."""
+        return Texts(dict(self._opened))
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The open documents, in the order in which they were opened."""
+        return tuple(self._opened)
+
+    def show(self, path: Path, text: str) -> None:
+        """Take the text of an open document."""
+        self._opened[path] = text
+
+    def close(self, path: Path) -> None:
+        """Take a document from disk from now on."""
+        self._opened.pop(path, None)
+
+    def has(self, path: Path) -> bool:
+        """Tell whether a document says something."""
+        return bool(self._opened[path].strip()) if path in self._opened else has_content(path)
+
+    def read(self, path: Path) -> str:
+        """Return the text of a document.
+
+        Raises:
+            FileError: If it is blank, or cannot be read.
+        """
+        if path not in self._opened:
+            return read_text(path)
+        if not self._opened[path].strip():
+            raise FileError("the file is empty", where=str(path))
+        return self._opened[path]
+
+    def shown(self, path: Path) -> str:
+        """Return the text that places are counted in: of a document that cannot be read, none."""
+        if path in self._opened:
+            return self._opened[path]
+        try:
+            return read_text(path)
+        except FileError:
+            return ""
+
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Related:
+    """Another place that a mistake has to do with."""
+
+    path: Path
+    span: Span
+    what: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing that is wrong or stands out.
+
+    Attributes:
+        path: The document.
+        code: An error's code, a check of `lint`, or `verify` and the check.
+        page: The page that explains the code, as `docs/errors/IC1003.md`, with `#anchor` where that helps.
+        by: The command that says the same.
+    """
+
+    path: Path
+    span: Span
+    severity: Severity
+    code: str
+    message: str
+    page: str
+    by: str
+    related: tuple[Related, ...] = ()
+
+
+def of_error(error: IronCurtainError, path: Path, texts: Texts, by: str = "compile") -> list[Mistake]:
+    """Return what an error says, each of several where it stands; one without a place belongs to `path`."""
+    errors = error.errors if isinstance(error, SeveralErrors) else [error]
+    return [_of_one(each, path, texts, by) for each in errors]
+
+
+def _of_one(error: IronCurtainError, path: Path, texts: Texts, by: str) -> Mistake:
+    where, span = path, first_line(texts.shown(path))
+    if error.where is not None and Path(error.where.source).is_absolute():
+        where = Path(error.where.source)
+        span = span_of(texts.shown(where), error.where)
+    return Mistake(
+        path=where,
+        span=span,
+        severity="error",
+        code=error.code,
+        message=f"{error.what}\n{error.hint}" if error.hint else error.what,
+        page=f"docs/errors/{error.code}.md",
+        by=by,
+    )

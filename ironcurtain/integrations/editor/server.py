@@ -24,11 +24,16 @@ from ironcurtain.compiler.verify.gate_report import GateReport
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.editor.diagnose import diagnose
 from ironcurtain.integrations.editor.lookup import offered_at, shown_at
-from ironcurtain.integrations.editor.mistake import Mistake, of_error
-from ironcurtain.integrations.editor.places import Span, TextPosition, offset_of, position_of
-from ironcurtain.integrations.editor.project import EditedProject
-from ironcurtain.integrations.editor.texts import Texts
-from ironcurtain.integrations.editor.verified import verified_mistakes, verify
+from ironcurtain.integrations.editor.places import (
+    Mistake,
+    Span,
+    TextPosition,
+    Texts,
+    of_error,
+    offset_of,
+    position_of,
+)
+from ironcurtain.integrations.editor.project import EditedProject, verified_mistakes, verify
 from ironcurtain.system import assets
 
 _PAUSE = 0.2

@@ -1,23 +1,32 @@
 """What a gate judges and by what: the settings of the bundle's project and the files beside the bundle.
 
 A published bundle is read with them; one that a compile is about to publish is judged by the same.
+
+A bundle without the scenarios that it was compiled with, such as an archive that somebody downloaded.
+
+What it says of itself can be checked. What speaks of calls needs the world that scenarios describe, so it is
+not examined, and the report says so by name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.verify.evidence import FILE_NAME, Evidence
+from ironcurtain.compiler.verify.gate_report import Check
+from ironcurtain.compiler.verify.verify import verify_itself
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
-from ironcurtain.integrations.gate.document import Document
-from ironcurtain.integrations.gate.places import SCENARIOS
-from ironcurtain.integrations.gate.subject import PolicyUnderReview
+from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
+from ironcurtain.integrations.gate.checks.bundle import tested
+from ironcurtain.integrations.gate.subject import SCENARIOS, Document, PolicyUnderReview
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
@@ -25,9 +34,8 @@ from ironcurtain.settings import Settings, find_settings, load_settings
 from ironcurtain.system.files import has_content, load, read_bytes
 
 if TYPE_CHECKING:
-    from ironcurtain.compiler.verify.baseline import (
-        Baseline,  # a part of a compile, which a gate does not load
-    )
+    from ironcurtain.compiler.verify.baseline import Baseline
+
 
 _PROVENANCE = "provenance.json"
 _WAIVERS = "waivers.yaml"
@@ -156,3 +164,35 @@ def _scenarios(path: Path) -> Scenarios:
             f"no scenarios: {path.name} does not exist", where=str(path), hint="Name a file with --scenarios."
         )
     return load(path, Scenarios)
+
+
+def is_alone(given: GateInputs) -> bool:
+    """Tell whether no scenarios are named, and none lie beside the bundle."""
+    return given.scenarios is None and not (given.bundle.absolute().parent / SCENARIOS).exists()
+
+
+def run_alone(bundle: Bundle, opa: Opa, *, archived: bool, compared: bool) -> tuple[Check, ...]:
+    """Check what needs nothing beside the bundle; name everything else as not examined.
+
+    Args:
+        bundle: The bundle.
+        opa: OPA.
+        archived: Whether it is an archive.
+        compared: Whether it was to be compared with an older one.
+
+    Raises:
+        IronCurtainError: If something cannot be judged: an engine without an answer.
+    """
+    missing = f"{SCENARIOS} is not beside the bundle; name scenarios with --scenarios"
+    others = [*(name for name, _ in OF_FILES), "scenarios", *(name for name, _ in ABOUT_RULES)]
+    others += ["difference"] if compared else []
+    return (
+        *(tested(bundle, check, 1, archived=archived) for check in verify_itself(bundle, opa)),
+        *run_check("rules", partial(_rendered, bundle)),
+        *(Check(name=name, status="unexamined", summary=missing) for name in others),
+    )
+
+
+def _rendered(bundle: Bundle) -> tuple[Check, ...]:
+    check_rendered(bundle)
+    return (Check(name="rules", status="passed", summary="the Rego is what the rules say"),)

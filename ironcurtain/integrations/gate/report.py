@@ -1,17 +1,33 @@
-"""Putting checks together to one report."""
+"""Putting checks together to one report.
+
+Comparing a policy with an older one: the difference, and what the older one demanded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust
-from ironcurtain.compiler.verify.gate_report import Check, GateReport, Status
+from ironcurtain.compiler.render.rendered import check_rendered
+from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem, Status
+from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
-from ironcurtain.errors import Exit
+from ironcurtain.errors import EvidenceError, Exit, VerificationError
+from ironcurtain.integrations.gate.git import Commit
+from ironcurtain.integrations.gate.subject import Document
+from ironcurtain.model.guarantees import Guarantee, Guarantees
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.system.files import parse_document
+from ironcurtain.system.text import visible
+
+if TYPE_CHECKING:
+    from ironcurtain.integrations.gate.subject import PolicyUnderReview
+
 
 _NEEDED = {"scenarios", "opa check, opa test"}
 """Evidence without which nothing is verified."""
@@ -52,3 +68,52 @@ def gate_report(
         clauses=clauses,
         difference=difference,
     )
+
+
+def compared(old: Bundle, new: Bundle, world: DescribedWorld, engine: OpaCommand) -> Difference:
+    """Compare two bundles whose Rego is what their rules say.
+
+    Raises:
+        VerificationError: If the Rego of one is not; the error says which.
+        EvidenceError: If one cannot be examined.
+        EngineFailedError: If OPA does not run.
+    """
+    for name, bundle in (("old", old), ("new", new)):
+        try:
+            check_rendered(bundle)
+        except (VerificationError, EvidenceError) as error:
+            raise type(error)(
+                f"the {name} bundle: {error.what}", where=error.where, hint=error.hint
+            ) from None
+    return difference(old, new, world, engine)
+
+
+def dropped_guarantees(subject: PolicyUnderReview, commit: Commit) -> Check:
+    """Name the guarantees of a commit that are gone or say something else now."""
+    name = f"guarantees of {visible(commit.name)}"
+    before = _guarantees_of(commit, subject.guarantees_file)
+    now = {each.id: each for each in subject.guarantees.guarantees} if subject.guarantees else {}
+    problems = [
+        Problem(
+            id=each.id,
+            severity="warning",
+            message=f"guarantee {each.id} ({each.words}) {'changed' if each.id in now else 'is gone'}",
+            clause=each.clause,
+            file=subject.guarantees_file.shown,
+            suggestion="Let whoever answers for the guarantees review this.",
+        )
+        for each in before
+        if now.get(each.id) != each
+    ]
+    summary = f"{len(before)}, {f'{len(problems)} gone or changed' if problems else 'all still demanded'}"
+    return Check(
+        name=name, status="passed" if before else "skipped", summary=summary, problems=tuple(problems)
+    )
+
+
+def _guarantees_of(commit: Commit, document: Document) -> tuple[Guarantee, ...]:
+    content = commit.file(document.path)
+    if content is None:
+        return ()
+    source = f"{commit.name}:{document.path.name}"
+    return parse_document(content.decode("utf-8", "replace"), source, Guarantees).guarantees

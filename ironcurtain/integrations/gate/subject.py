@@ -1,4 +1,9 @@
-"""What a gate judges, and by what."""
+"""What a gate judges, and by what.
+
+The files that a gate reads evidence from, as its reports name them.
+
+Where a person finds what a scenario says: in the file that was written by hand, if that is there.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,45 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent, clause_sources
+from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
 from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.engine.command import OpaCommand
-from ironcurtain.integrations.gate.document import Document, shown_path
+from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.guarantees import Guarantees
-from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.settings import Settings, VerifySettings
+from ironcurtain.system.files import has_content, load, read_text
+from ironcurtain.system.yaml_text import place_of
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file that evidence was read from."""
+
+    path: Path
+
+    @property
+    def shown(self) -> str:
+        """Its path as reports show it: relative to the working directory where it lies there."""
+        return shown_path(self.path)
+
+    def line_of(self, list_key: str, number: int) -> int | None:
+        """Return the 1-based line of an item of one of its lists."""
+        return place_of(read_text(self.path), str(self.path), [list_key, number]).line
+
+
+def shown_path(path: Path) -> str:
+    """Return a path relative to the working directory where it lies there, else absolute."""
+    absolute = path.absolute()
+    here = Path.cwd()
+    return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()
 
 
 @dataclass(frozen=True)
@@ -98,3 +130,36 @@ class PolicyUnderReview:
         if not name or not path.is_file():
             return None, None
         return shown_path(path), int(line) if line.isdigit() else None
+
+
+SCENARIOS = "test-scenarios.json"
+"""The file beside a bundle that holds all scenarios it was verified by."""
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def scenario_place(subject: PolicyUnderReview, scenario: Scenario, key: str) -> tuple[str, int | None]:
+    """Return file and line of what a scenario says.
+
+    Args:
+        subject: What is judged.
+        scenario: One of its scenarios.
+        key: What of the scenario is meant.
+    """
+    written = subject.root / subject.settings.scenarios
+    file = written.with_name(ANSWERS_FILE) if scenario.origin == "answer" else written
+    number = _number(file, scenario) if subject.in_project else None
+    if number is None:
+        file = subject.scenarios_file.path
+        number = subject.scenarios.scenarios.index(scenario)
+    return shown_path(file), place_of(read_text(file), str(file), ["scenarios", number, key]).line
+
+
+def _number(file: Path, scenario: Scenario) -> int | None:
+    """Return the place of a scenario in a file; None if it is not there, or the file cannot be read."""
+    try:
+        listed = load(file, Scenarios).scenarios if has_content(file) else ()
+    except IronCurtainError:  # what is wrong with it is told by the check of sources
+        return None
+    return next((number for number, each in enumerate(listed) if each.id == scenario.id), None)

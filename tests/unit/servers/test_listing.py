@@ -15,8 +15,7 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailed
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.listing import list_tools as list_tools_of
-from ironcurtain.servers.saved import saved_document
-from ironcurtain.servers.tools import tool_digest
+from ironcurtain.servers.tools import saved_document, tool_digest
 
 SERVER = Path(__file__).parents[2] / "fixtures" / "tiny_server.py"
 

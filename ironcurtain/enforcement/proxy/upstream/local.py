@@ -18,8 +18,7 @@ from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, Upstrea
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory, inventory_of
 from ironcurtain.gateway.calling import NOTES, ToolFailedError, call_tool
-from ironcurtain.gateway.gateway import Gateway
-from ironcurtain.gateway.module import load_gateway
+from ironcurtain.gateway.gateway import Gateway, load_gateway
 from ironcurtain.gateway.output import OutputPolicy
 from ironcurtain.gateway.workers import Workers
 from ironcurtain.servers.config import ServerConfig

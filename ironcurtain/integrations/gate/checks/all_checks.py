@@ -10,10 +10,8 @@ from ironcurtain.compiler.verify.verify import REJECTED
 from ironcurtain.errors import Exit, IronCurtainError, SeveralErrors
 from ironcurtain.integrations.gate.checks.behaviour import guarantees, matrix
 from ironcurtain.integrations.gate.checks.bundle import rendered, verified
-from ironcurtain.integrations.gate.checks.quality import clauses, coverage, findings, mutation
-from ironcurtain.integrations.gate.checks.sources import sources
-from ironcurtain.integrations.gate.checks.spellings import attacked
-from ironcurtain.integrations.gate.checks.tool_lists import tool_lists
+from ironcurtain.integrations.gate.checks.quality import attacked, clauses, coverage, findings, mutation
+from ironcurtain.integrations.gate.checks.sources import sources, tool_lists
 from ironcurtain.integrations.gate.subject import PolicyUnderReview
 from ironcurtain.system.background import beside
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ironcurtain.analysis.guarantees.guarantees import status_words
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.checks.bundle import compiled_with, too_few
-from ironcurtain.integrations.gate.document import Document
+from ironcurtain.integrations.gate.subject import Document
 from ironcurtain.model.guarantees import (
     STATUSES,
     GuaranteeReport,

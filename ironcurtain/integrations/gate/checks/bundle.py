@@ -12,7 +12,7 @@ from ironcurtain.compiler.rules.checks import did_you_mean
 from ironcurtain.compiler.verify import report
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.compiler.verify.report import Mismatch, clause_mend, clause_words
-from ironcurtain.integrations.gate.places import SCENARIOS, scenario_place
+from ironcurtain.integrations.gate.subject import SCENARIOS, scenario_place
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes

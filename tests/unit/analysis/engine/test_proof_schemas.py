@@ -26,7 +26,7 @@ from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find as find_opa
-from ironcurtain.integrations.gate.approvals import difference_check
+from ironcurtain.integrations.gate.change_approvals import difference_check
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios

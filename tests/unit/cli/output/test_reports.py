@@ -13,9 +13,9 @@ from support.documents import object_at
 from support.report_schemas import JUNIT, SARIF
 
 from ironcurtain.cli.output.reports import RENDERERS, formats_of
+from ironcurtain.cli.output.schemas import SCHEMAS
 from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
 from ironcurtain.errors import UsageError
-from ironcurtain.integrations.schemas import SCHEMAS
 
 BROKEN = Problem(
     id="read-note",

@@ -15,9 +15,8 @@ from support.audited import KEY, TIME, decided, ended, write_log
 
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import LogPaths, find_log, log_at, session_log
-from ironcurtain.enforcement.audit.reader import is_written, read_lines, read_records
+from ironcurtain.enforcement.audit.reader import is_written, read_lines, read_records, verify
 from ironcurtain.enforcement.audit.record_types import GENESIS, EventRecord
-from ironcurtain.enforcement.audit.verify import verify
 from ironcurtain.errors import AuditError, FileError, UsageError
 from ironcurtain.system.json_text import digest_bytes
 

@@ -16,9 +16,8 @@ from support.audited import KEY, decided, write_log
 
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
-from ironcurtain.enforcement.audit.reader import follow, parse_line, read_records
+from ironcurtain.enforcement.audit.reader import follow, parse_line, read_records, verify
 from ironcurtain.enforcement.audit.record_types import EventRecord
-from ironcurtain.enforcement.audit.verify import verify
 from ironcurtain.errors import AuditError
 
 ROOT = Path(__file__).parents[4]

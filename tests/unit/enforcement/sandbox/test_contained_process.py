@@ -14,12 +14,11 @@ import pytest
 from mcp import StdioServerParameters
 from support.contained import NEEDS_SANDBOX, Scene
 
-from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained
+from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained, private_workspace
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
 from ironcurtain.enforcement.sandbox.report import Observation, Report
-from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
 from ironcurtain.system.private_runtime import runtime_directory, turn
 
 PROGRAMS = Programs(
@@ -168,7 +167,7 @@ def test_a_server_that_cannot_be_contained_is_not_started(tmp_path: Path) -> Non
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from ironcurtain.enforcement.sandbox.server_workspace import private_workspace
+from ironcurtain.enforcement.sandbox.contained_process import private_workspace
 
 with private_workspace([Path(sys.argv[1])]) as (place, _):
     (place / "tmp").mkdir()

@@ -10,8 +10,8 @@ from support.documents import text_at
 
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.integrations.clients.migration_plan import Sorted, sort
-from ironcurtain.integrations.clients.places import places
 from ironcurtain.integrations.clients.ready import check_runnable
+from ironcurtain.integrations.clients.target import places
 
 NAME = "a policy cannot have its name"
 STAYS: list[tuple[str, dict[str, Any], str, bool]] = [

@@ -12,8 +12,8 @@ import pytest
 from support.wrapped import COMMAND, CORPUS, FILES, copied, read_as_an_editor, servers_of, text_of
 
 from ironcurtain.errors import UsageError
-from ironcurtain.integrations.clients.places import ConfigLocation
 from ironcurtain.integrations.clients.report import ClientReport
+from ironcurtain.integrations.clients.target import ConfigLocation
 from ironcurtain.integrations.clients.unwrap import restore, unwrap
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.servers.config import load_servers

@@ -10,8 +10,8 @@ import pytest
 from support.wrapped import COMMAND, FILES, client_file, copied, text_of
 
 from ironcurtain.errors import FileError, FormatError, IronCurtainError, UsageError
-from ironcurtain.integrations.clients.places import CLIENTS, places, user_file
 from ironcurtain.integrations.clients.store import BackupStore
+from ironcurtain.integrations.clients.target import CLIENTS, places, user_file
 from ironcurtain.integrations.clients.unwrap import is_wrapped, restore, unwrap
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.integrations.editor.diagnose import diagnose
+from ironcurtain.integrations.editor.places import Texts
 from ironcurtain.integrations.editor.project import EditedProject
-from ironcurtain.integrations.editor.texts import Texts
 
 
 @pytest.mark.parametrize("filler", ["\n", "\n\t", "{ "])

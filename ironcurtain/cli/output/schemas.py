@@ -38,8 +38,8 @@ from ironcurtain.enforcement.audit.summary import AuditEntry, AuditReport, Audit
 from ironcurtain.enforcement.proxy.status.report import ProxyStatus, Status
 from ironcurtain.gateway.principal import PermissionsFile, TokenSettings
 from ironcurtain.integrations.clients.report import ClientReport
-from ironcurtain.integrations.doctor.report import DoctorReport
-from ironcurtain.integrations.gate.approvals_file import DiffApprovals
+from ironcurtain.integrations.doctor.subject import DoctorReport
+from ironcurtain.integrations.gate.change_approvals import DiffApprovals
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import GuaranteeReport, Guarantees

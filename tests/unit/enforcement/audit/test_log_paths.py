@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.enforcement.audit.keys import make_key, read_key
+from ironcurtain.enforcement.audit.log_paths import make_key, read_key
 from ironcurtain.errors import FileError
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.wrapped import CORPUS, FILES, read_as_an_editor, text_of
 
 from ironcurtain.errors import FormatError
-from ironcurtain.integrations.clients.jsonc import MAX_DEPTH, JsonNode, parse
+from ironcurtain.integrations.clients.edit import MAX_DEPTH, JsonNode, parse
 
 PIECES = [
     *'{}[],:"\\/*0-1e.x \t\n\r',

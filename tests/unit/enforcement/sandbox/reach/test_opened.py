@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironcurtain.enforcement.sandbox.reach.planted import Look, NewRepositories
+from ironcurtain.enforcement.sandbox.reach.opened import Look, NewRepositories
 
 WORK, NOTES = Path("/work"), Path("/notes")
 

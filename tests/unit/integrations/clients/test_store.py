@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from ironcurtain.integrations.clients.secrets import Secrets, keep, secrets_of
+from ironcurtain.integrations.clients.store import Secrets, keep, secrets_of
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import KeyStore
 

@@ -17,14 +17,16 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import FormatError, UsageError
-from ironcurtain.integrations.gate.approvals import difference_check, draft, uncovered
-from ironcurtain.integrations.gate.approvals_file import (
+from ironcurtain.integrations.gate.change_approvals import (
     DiffApproval,
     DiffApprovals,
     add_approvals,
+    difference_check,
+    draft,
     read_approvals,
+    uncovered,
 )
-from ironcurtain.integrations.gate.review import compared
+from ironcurtain.integrations.gate.report import compared
 from ironcurtain.model.scenarios import DescribedWorld
 
 TODAY = date(2027, 1, 2)
