@@ -74,11 +74,7 @@ class Refused:
 
 
 class Admission:
-    """The gateways of one server, and what their tools ask of a caller.
-
-    Args:
-        gateways: By server name.
-    """
+    """The gateways of one server, and what their tools ask of a caller."""
 
     def __init__(self, gateways: Mapping[str, Gateway]) -> None:
         self._gateways = dict(gateways)
@@ -103,14 +99,7 @@ class Admission:
     async def check(
         self, server: str, tool: str, arguments: JsonSource | bytes, principal: Principal | None
     ) -> Refused | None:
-        """Return why a call does not come to the policy; None where it does.
-
-        Args:
-            server: The server; empty where there is none.
-            tool: The tool's own name.
-            arguments: As they arrived; what is no object is left to the policy, which refuses it.
-            principal: Who calls; None where that is not known.
-        """
+        """Return why a call does not come to the policy; None where it does."""
         if not self.is_ours(server):
             return None
         found = self._tool(server, tool)
@@ -130,12 +119,6 @@ class Admission:
         """Return why a call is not carried out whose canonical arguments need more than those that came.
 
         A path can be spelled so that only its canonical form is one that needs more.
-
-        Args:
-            server: The server.
-            tool: The tool's own name.
-            arguments: Those that the tool would be given; `check` has let the call through.
-            principal: Who calls.
         """
         found = self._tool(server, tool)
         if found is None or found.elevated_if is None:

@@ -83,10 +83,6 @@ class TokenSettings(Frozen):
 def read_permissions(path: Path, known: frozenset[str]) -> Principal:
     """Read the permissions of the one principal.
 
-    Args:
-        path: The file.
-        known: Every permission that there is.
-
     Raises:
         FileError, FormatError: If it cannot be read, or others could change it.
         GatewayError: If it names a permission that no tool knows.

@@ -66,10 +66,6 @@ class UnclearRolesError(ValueError):
 def arguments_of(model: type[BaseModel], personal: frozenset[str]) -> tuple[Argument, ...]:
     """Return what the arguments of a tool are.
 
-    Args:
-        model: The tool's input.
-        personal: Names of top-level arguments that concern a person.
-
     Raises:
         UnclearRolesError: If a marker stands where it cannot be followed.
     """
@@ -93,11 +89,6 @@ def changed_resources(
 
     The policy judges what is written. A model that strips blanks, folds case or decodes makes another value
     of that, which nobody has judged.
-
-    Args:
-        declared: What the arguments are to security.
-        arguments: As they were judged.
-        given: The input that validation made of them.
     """
     for argument in declared:
         if set(argument.possible_roles) == {"none"}:

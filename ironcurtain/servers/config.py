@@ -98,11 +98,6 @@ def load_servers(path: Path) -> ServerConfig:
 def check_servers(document: Servers, path: Path, lock: ServerLock | None = None) -> ServerConfig:
     """Hold a document's keys against ours.
 
-    Args:
-        document: The configuration.
-        path: Where it is or will be.
-        lock: What was fetched.
-
     Raises:
         ServerConfigError: If a key is nearly one of ours, or the document names no server.
     """

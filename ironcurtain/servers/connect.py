@@ -55,10 +55,6 @@ def parameters(name: str, config: ServerConfig) -> StdioServerParameters:
 
     What was fetched is held against its digest each time.
 
-    Args:
-        name: Its name.
-        config: The servers; it has a command.
-
     Raises:
         ServerFailedError: If its program or its working directory does not exist.
         FetchError: If it has to be fetched, or is not what was fetched.

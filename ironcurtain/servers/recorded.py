@@ -43,11 +43,6 @@ def read_recorded(output: Path, known: Collection[str]) -> Tools:
 def list_without_starting(config: ServerConfig, starter: ServerLauncher, output: Path) -> Tools:
     """Read the tool lists of all servers from files: saved by hand, or else recorded by the last compile.
 
-    Args:
-        config: The servers.
-        starter: Starts nothing here.
-        output: The published directory.
-
     Raises:
         ServerConfigError: For each server of which there is neither.
         FileError, FormatError, ServerFailedError: If a file is no usable tool list.

@@ -26,12 +26,7 @@ _SHOWN_LINE = 160
 
 
 def print_failure(error: Exception, *, debug: bool) -> Exit:
-    """Print a failure (or all of several) to stderr; return the exit status that it means.
-
-    Args:
-        error: Whatever a command raised.
-        debug: Whether to show its traceback too.
-    """
+    """Print a failure (or all of several) to stderr; return the exit status that it means."""
     if debug:
         traceback.print_exception(error)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

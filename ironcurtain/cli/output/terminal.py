@@ -50,12 +50,7 @@ def size(stream: TextIO, otherwise: os.terminal_size) -> os.terminal_size:
 
 
 def types(word: str, meaning: str) -> bool:
-    """Ask for a word, and tell whether it was typed; only where somebody is there.
-
-    Args:
-        word: What agrees; anything else does not.
-        meaning: What then happens, and what otherwise.
-    """
+    """Ask for a word, and tell whether it was typed; only where somebody is there."""
     return asks(f"Type {word} to {meaning}.") == word
 
 

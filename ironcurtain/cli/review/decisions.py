@@ -75,10 +75,6 @@ _KEYS = {"id", "server", "tool", "arguments", "caller"}
 def read_batch(path: Path, caller: dict[str, JsonValue] | None) -> list[Call]:
     """Return a call for each line of a file, so that line N of the result is about line N of the file.
 
-    Args:
-        path: The file: JSON lines.
-        caller: Facts about the caller for lines that say none.
-
     Raises:
         FileError: If the file cannot be read.
         UsageError: If it is empty.

@@ -98,11 +98,6 @@ def read_policy(
 def bundle_or_project(bundle: str | None, config: str | None = None, name: str = BUNDLE) -> str:
     """Return the bundle that was named, or the project's: that of the nearest settings upwards.
 
-    Args:
-        bundle: The bundle that was named, if one was.
-        config: The project's settings, if they were named.
-        name: The bundle's name among what the project publishes.
-
     Raises:
         UsageError: If neither is there.
     """

@@ -70,12 +70,7 @@ def session_log(directory: Path, session: str) -> LogPaths:
 
 
 def log_at(path: Path, head: Path | None = None) -> LogPaths:
-    """Return the place of a log that lies anywhere, such as a copy.
-
-    Args:
-        path: Its first segment.
-        head: Its head file, if it is not where the writer puts it.
-    """
+    """Return the place of a log that lies anywhere, such as a copy."""
     name = path.name.removesuffix(SUFFIX)
     return LogPaths(name, path, head or path.parent / "heads" / f"{name}.json")
 

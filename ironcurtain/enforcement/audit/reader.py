@@ -144,11 +144,6 @@ MAX_PROBLEMS = 100
 def verify(paths: LogPaths, *, key: bytes | None = None, use_head: bool = True) -> AuditVerification:
     """Verify a log against itself and against its head.
 
-    Args:
-        paths: The log; its head file may be missing.
-        key: The key that vouches for the head.
-        use_head: Whether to look at the head at all.
-
     Raises:
         FileError: If the log cannot be read.
     """

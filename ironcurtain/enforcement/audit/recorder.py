@@ -68,13 +68,7 @@ class RecordSanitizer(Protocol):
     def keep(
         self, record: DecisionRecord, prepared: Prepared | None, cause: Reason | None = None
     ) -> DecisionRecord:
-        """Return a decision's record without it.
-
-        Args:
-            record: The record with everything in it.
-            prepared: The call after step 5; None where it was refused before.
-            cause: Why the call cannot be evaluated exactly, where that is so.
-        """
+        """Return a decision's record without it."""
 
     def text(self, text: str) -> str:
         """Return a text of a server or a person without it."""

@@ -136,12 +136,7 @@ class Redaction:
         return f"[redacted:{digest[:_SHOWN]}]"
 
     def keep(self, record: DecisionRecord, tool: ToolAnnotation | None) -> DecisionRecord:
-        """Return a decision's record redacted.
-
-        Args:
-            record: The record with everything in it.
-            tool: The tool's annotation: it says what is marked as personal.
-        """
+        """Return a decision's record redacted."""
         hidden = tuple(self._hidden(tool)) if tool is not None else ()
         texts = _BETWEEN.join(_texts_of(record))
         if not (hidden or self.roles or _SECRET_NAME.search(texts)) and not _may_hold_a_secret(texts):

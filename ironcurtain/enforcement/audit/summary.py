@@ -147,10 +147,6 @@ def report(lines: Iterable[Line], verification: AuditVerification) -> AuditRepor
 def find_entry(paths: LogPaths, id_: str) -> AuditEntry:
     """Return a decision with its result. Several records of one id: the last decision is meant.
 
-    Args:
-        paths: The log.
-        id_: The decision's id, or a beginning of it that no other has.
-
     Raises:
         UsageError: If there is none, or there are several.
     """

@@ -85,13 +85,7 @@ def disagreements(paths: LogPaths, told: list[Head]) -> Iterator[str]:
 
 
 def witnessed(found: AuditVerification, paths: LogPaths, told: list[Head] | None) -> AuditVerification:
-    """Return what verifying a log found, with what its witness knows, and what nobody could know.
-
-    Args:
-        found: What the log and its head tell.
-        paths: The log.
-        told: The receipts of a witness; None where none was asked.
-    """
+    """Return what verifying a log found, with what its witness knows, and what nobody could know."""
     if told is None:
         words = "whether it is an older log that was put back with its head (give --witness FILE)"
         return found.model_copy(update={"unknown": (words,)})

@@ -75,12 +75,6 @@ def contained(
 ) -> Iterator[ContainedStart]:
     """Make what a contained start needs; remove it when the server has ended.
 
-    Args:
-        start: The start without a sandbox.
-        profile: What its sandbox lets it do.
-        programs: What the survey found.
-        strict: Whether nothing is started where a probe shows that the sandbox does not hold.
-
     Raises:
         FileError, OSError: If the private files cannot be made.
     """

@@ -117,13 +117,7 @@ class SandboxLauncher:
         return self._states.get(name, UNSTARTED)
 
     def beyond(self, name: str, resources: Iterable[Resource], *, asked: bool = False) -> str:
-        """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing.
-
-        Args:
-            name: The server; of one that is not contained, or does not run, nothing is known.
-            resources: The resources of a call that the policy permits or asks about.
-            asked: Whether a person is asked about it, so that a process of its own may be started for it.
-        """
+        """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing."""
         if (limits := self._limits.get(name)) is None:
             return ""
         for resource in resources:
@@ -149,10 +143,6 @@ class SandboxLauncher:
         """Return what starts a process of a running server for one approved call, wide enough for that alone.
 
         It looks at directories: use it in a thread.
-
-        Args:
-            name: The server.
-            resources: The resources of the call.
 
         Raises:
             ServerFailedError: If the server does not run any more.
@@ -187,10 +177,6 @@ class SandboxLauncher:
         """Take what another policy lets servers reach; return those that it is another reach for.
 
         What runs stays as it is: its mounts are those of its start.
-
-        Args:
-            reaches: By server, what it reaches.
-            asked: By server, what it could be let reach when a person approves.
         """
         before = self._inputs
         self._inputs = now = replace(before, reaches=reaches, asked=asked)
@@ -227,13 +213,6 @@ class SandboxLauncher:
         tell: Tell,
     ) -> AsyncIterator[Streams]:
         """Start a server and yield its streams: `connect_pipes`, contained where that is wanted and possible.
-
-        Args:
-            name: The server.
-            start: Its start without a sandbox.
-            on_words: Told each line of its standard error.
-            on_end: Told that nothing more comes from it, and why.
-            tell: Told what is seen of it.
 
         Raises:
             ServerFailedError: If it cannot be started.

@@ -161,12 +161,6 @@ def widened(name: str, inputs: SandboxInputs, resources: Iterable[Resource], lim
     """Return the inputs of a server that is started for one call.
 
     It looks at directories: use it in a thread.
-
-    Args:
-        name: The server.
-        inputs: Those of the server that runs.
-        resources: The resources of the call, all of them permitted or approved.
-        limits: What is opened of them is within `asked`.
     """
     named = [each for each in resources if is_within(limits.asked, each)]
     # One that leads elsewhere by now is not opened; the call is not sent.

@@ -215,11 +215,6 @@ def program_places(server: Server, directory: Path, home: Path) -> list[Path]:
     That is its command with its interpreter; files among its arguments and variables, programs with the
     package or project that they belong to; the directories of PATH and of its interpreter's search path. The
     home itself is never among them.
-
-    Args:
-        server: Its configuration.
-        directory: The directory that relative paths of it start from.
-        home: The home directory, a real path.
     """
     path = server.env.get("PATH", os.environ.get("PATH", os.defpath))
     start = _Start(directory / (server.cwd or ""), path, home)

@@ -94,13 +94,7 @@ _FILE_SUFFIX = re.compile(r".+\.[A-Za-z0-9]{1,8}")
 
 
 def offer(server: str, what: str, value: str) -> str:
-    """Return what mends a refusal, as a command where one does.
-
-    Args:
-        server: The server's name.
-        what: `read`, `write` or `contact`.
-        value: The path or URL.
-    """
+    """Return what mends a refusal, as a command where one does."""
     if what == "contact":
         host = re.sub(r"^[a-z]+://|[/?#].*", "", value)
         return command_for(server, "--allow-domain", host)

@@ -26,9 +26,6 @@ def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
 
     No rule speaks of a server here, and it has no session: it sees nothing of the home but its own program,
     and can write its temporary directory, and what its configuration names.
-
-    Args:
-        say: Told in a line each which servers are not contained, and what one tried and was refused.
     """
 
     def starter(config: ServerConfig) -> Start:

@@ -212,13 +212,6 @@ def collapsed(text: str, holder: JsonNode, taken: Collection[str], name: str, va
     """Return the text with some members of an object gone and one in the place of the first of them.
 
     Comments between the members stay where they are, and so does every member that is not taken.
-
-    Args:
-        text: The whole text.
-        holder: The object in it.
-        taken: Names of members that go; at least one.
-        name: The new member's name.
-        value: Its value.
     """
     style = _style(text, holder)
     first, *others = (member for member in holder.members if member.name in taken)

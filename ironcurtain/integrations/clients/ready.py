@@ -76,12 +76,6 @@ def fetched(
 ) -> Ready:
     """Fetch what is not there yet.
 
-    Args:
-        servers: The servers that move, as the proxy's file has them.
-        before: What earlier wraps pinned.
-        written: What is written down for this one.
-        fetch: Fetches one.
-
     Raises:
         FetchError: For each that cannot be fetched.
     """

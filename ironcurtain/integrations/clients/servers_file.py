@@ -48,12 +48,6 @@ def read_or_start(path: Path) -> str:
 def with_server(text: str, source: str, name: str, entry: JsonValue) -> str:
     """Return the text with a server more, behind the others.
 
-    Args:
-        text: The file's text.
-        source: The file, for errors.
-        name: The server's name; it is not there yet.
-        entry: Its configuration.
-
     Raises:
         FormatError: If the text is no object with an object `mcpServers`.
     """
@@ -72,13 +66,6 @@ def with_server(text: str, source: str, name: str, entry: JsonValue) -> str:
 
 def with_permissions(text: str, source: str, name: str, more: Permissions, permitted: Iterable[str]) -> str:
     """Return the text with permissions more for a server that is there; its entry alone is written anew.
-
-    Args:
-        text: The file's text.
-        source: The file, for errors.
-        name: The server's name.
-        more: What is added.
-        permitted: Domains that the rules open to it.
 
     Raises:
         FormatError: If the text is no object with an object `mcpServers`.

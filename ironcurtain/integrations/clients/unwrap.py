@@ -32,10 +32,6 @@ from ironcurtain.system.text import quoted
 def unwrap(place: ConfigLocation, *, dry_run: bool = False) -> ClientReport:
     """Undo a wrap: byte for byte, or with what others changed in the file since.
 
-    Args:
-        place: The client's file.
-        dry_run: Write nothing, and report the difference.
-
     Raises:
         UsageError: If the file was changed so that it cannot be told what it should be; it stays as it is.
         FileError: If the file may not be changed, or its backup is gone or damaged.

@@ -36,13 +36,7 @@ from ironcurtain.system.text import counted, printable, visible
 
 
 def reach(content: PolicyContent, config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
-    """Tell what each contained server and approved calls reach, and what of that no sandbox lets through.
-
-    Args:
-        content: The policy.
-        config: The servers.
-        home: The home directory.
-    """
+    """Tell what each contained server and approved calls reach, and what of that no sandbox lets through."""
     for each in disagreements(content, config):
         yield Diagnosis(name="sandbox", status="warn", what=each.what, fix=each.fix)
     for name, server in config.servers.items():

@@ -120,13 +120,7 @@ class Installation:
 
 
 def failed(name: str, error: IronCurtainError, fix: str = "") -> list[Diagnosis]:
-    """Return what an error says as failures, each with the fix given or the error's own hint.
-
-    Args:
-        name: The part that fails.
-        error: Why; several at once become several failures.
-        fix: What mends it, if that is better known than by the error.
-    """
+    """Return what an error says as failures, each with the fix given or the error's own hint."""
     errors = error.errors if isinstance(error, SeveralErrors) else [error]
     return [
         Diagnosis(

@@ -130,13 +130,6 @@ def difference_check(
     """Return the check of a difference: it fails for each loosened change that nothing covers.
 
     It fails, too, where it is not proved that nothing else is loosened.
-
-    Args:
-        difference: What changed.
-        approvals: What people approved, if there is a file of it.
-        file: That file.
-        today: The day on which expiry is judged.
-        sampled: Whether a comparison passes that is not exact.
     """
     listed = approvals.approvals if approvals else ()
     loosened = difference.loosened

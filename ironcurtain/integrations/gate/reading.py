@@ -116,12 +116,6 @@ def read_policy_under_review(bundle: Bundle, given: GateInputs, opa: Opa, today:
 def unpublished(recorded: Baseline, project: Standards, output: Path, today: date) -> PolicyUnderReview:
     """Return what a compile is about to publish, as `read_policy_under_review` would read it from there.
 
-    Args:
-        recorded: The compiled policy and what is known of it.
-        project: The project that is compiled.
-        output: The directory that will be published.
-        today: The day on which waivers are judged.
-
     Raises:
         FileError, FormatError, NewerFormatError: If the waivers cannot be read.
     """
@@ -173,12 +167,6 @@ def is_alone(given: GateInputs) -> bool:
 
 def run_alone(bundle: Bundle, opa: Opa, *, archived: bool, compared: bool) -> tuple[Check, ...]:
     """Check what needs nothing beside the bundle; name everything else as not examined.
-
-    Args:
-        bundle: The bundle.
-        opa: OPA.
-        archived: Whether it is an archive.
-        compared: Whether it was to be compared with an older one.
 
     Raises:
         IronCurtainError: If something cannot be judged: an engine without an answer.

@@ -140,13 +140,7 @@ if TYPE_CHECKING:
 
 
 def scenario_place(subject: PolicyUnderReview, scenario: Scenario, key: str) -> tuple[str, int | None]:
-    """Return file and line of what a scenario says.
-
-    Args:
-        subject: What is judged.
-        scenario: One of its scenarios.
-        key: What of the scenario is meant.
-    """
+    """Return file and line of what a scenario says."""
     written = subject.root / subject.settings.scenarios
     file = written.with_name(ANSWERS_FILE) if scenario.origin == "answer" else written
     number = _number(file, scenario) if subject.in_project else None

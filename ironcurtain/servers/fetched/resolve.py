@@ -64,12 +64,6 @@ def resolved(
     """Return a server as it is started, and how it is installed if its command fetches it.
 
     A server without a sandbox that is in no lock is started by its own command, as the configuration wants.
-
-    Args:
-        name: Its name.
-        server: Its configuration.
-        lock: What was fetched.
-        servers: The file that it stands in.
     """
     try:
         request = request_of(server.command, server.args)

@@ -41,12 +41,7 @@ class Disagreement:
 
 
 def disagreements(content: PolicyContent, config: ServerConfig) -> Iterator[Disagreement]:
-    """Yield where a policy and the sandboxes of its contained servers do not agree, whatever machine it is.
-
-    Args:
-        content: The policy.
-        config: The servers.
-    """
+    """Yield where a policy and the sandboxes of its contained servers do not agree, whatever machine it is."""
     for name, server in config.servers.items():
         if server.command and server.sandbox is not False:
             reach = reach_of(content, name)
@@ -117,12 +112,7 @@ def _may_be_called(tool: ToolAnnotation, server: str, conditions: If | None) -> 
 
 
 def reach_words(reach: Reach, asked: Reach) -> str:
-    """Say what a server reaches, in a few words, and what single calls reach that a person approves.
-
-    Args:
-        reach: What rules allow.
-        asked: What they allow, or have a person asked about.
-    """
+    """Say what a server reaches, in a few words, and what single calls reach that a person approves."""
     with_approval = "" if asked == reach else f"; a call that a person approves may {_reach_words(asked)}"
     return f"rules let it {_reach_words(reach)}{with_approval}"
 

@@ -41,9 +41,6 @@ def personal_places(home: Path) -> list[Path]:
     """Return what is hidden from a server that rules let read certain places only.
 
     That is the home, and all else in the root directory that is not the system's.
-
-    Args:
-        home: The home directory, a real path.
     """
     top = [Path(entry.path) for entry in _directories(Path("/")) if entry.name not in _SYSTEM]
     return outermost([home, *top])
@@ -130,14 +127,7 @@ class Opened:
 
 
 def opened_by(reach: Reach, home: Path, real: Callable[[Iterable[str]], list[Path]], kept: Kept) -> Opened:
-    """Return what a reach opens.
-
-    Args:
-        reach: What rules could let the server reach.
-        home: The home directory, a real path.
-        real: Returns the real paths of places as rules name them.
-        kept: What stays closed.
-    """
+    """Return what a reach opens."""
     reads, writes = real(reach.reads.named), real(reach.writes.named)
     unwritten = (*kept.unread, *kept.unwritten)
     of_home: tuple[Path, ...] = ()

@@ -70,13 +70,7 @@ class RepositorySearch:
 
 
 def searched_within(roots: Iterable[Path], home: Path, most: int = _MOST_DIRECTORIES) -> RepositorySearch:
-    """Search directories as `code_of_repositories` does, but for so many directories in all.
-
-    Args:
-        roots: The directories; one for which there is no room any more is left out of the result.
-        home: The home directory.
-        most: How many directories are looked at.
-    """
+    """Search directories as `code_of_repositories` does, but for so many directories in all."""
     whole: list[Path] = []
     code: set[Path] = set()
     for root in roots:

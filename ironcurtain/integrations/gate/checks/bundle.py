@@ -70,14 +70,7 @@ def _of(subject: PolicyUnderReview, *, generated: bool) -> Mapping[str, Scenario
 
 
 def tested(bundle: Bundle, check: report.Check, least: int, *, archived: bool) -> Check:
-    """Return a check of manifest or Rego as the gate shows it.
-
-    Args:
-        bundle: The bundle.
-        check: The check.
-        least: How many Rego tests are demanded.
-        archived: Whether the bundle is an archive, which holds no tests.
-    """
+    """Return a check of manifest or Rego as the gate shows it."""
     problems: tuple[Problem, ...] = ()
     if check.name == _TESTED and archived and not bundle.has_tests:
         summary = "the Rego compiles; an archive holds no Rego tests, and `bundle` does not lie beside it"
