@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.options import CONFIG, FORMAT, MAX_COST, MODEL
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit
 from ironcurtain.system.text import printable, visible
 
@@ -66,7 +67,6 @@ def command(
     from ironcurtain.cli.run.fetching import say, visits
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.recorded import list_or_recorded
-    from ironcurtain.system import json_text
 
     project = read_project(config)
     tools = list_or_recorded(
@@ -81,7 +81,7 @@ def command(
         annotated = annotate_tools(project, tools, model, ledger, locked=locked)
     if format_ == "json":
         document = annotated.annotations.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        click.echo(json_text.pretty(document), nl=False)
+        print_json(document)
         return Exit.YES
     for line in annotation_lines(annotated.annotations):
         click.echo(printable(line))

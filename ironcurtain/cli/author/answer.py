@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.options import CONFIG, FORMAT
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted, printable, quoted, visible
 
@@ -65,14 +66,13 @@ def _list(project: Project, format_: str) -> Exit:
         question_lines,
         read_open,
     )
-    from ironcurtain.system import json_text
 
     directory = project.path("questions")
     questions, files = read_open(directory / OPEN_FILE), waiting_questions(directory)
     waits = bool(questions) or any(not each.answered for each in files)
     if format_ == "json":
         document = WaitingQuestions(questions=questions, files=files).model_dump(mode="json")
-        click.echo(json_text.pretty(document), nl=False)
+        print_json(document)
     else:
         clauses = _clauses(project) if questions else {}
         for lines in (*(question_lines(each, clauses) for each in questions), *map(waiting_lines, files)):

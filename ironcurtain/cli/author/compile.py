@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ironcurtain.cli.options.options import ARGUMENTS, FORMAT, KEY, OPA, QUIET, SIGN, F, Number
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -161,7 +162,6 @@ def command(
     from ironcurtain.decision.roles import Registry
     from ironcurtain.engine.locate import find
     from ironcurtain.integrations.gate.reading import Standards
-    from ironcurtain.system import json_text
 
     settings: Project = ctx.obj
     if watch:
@@ -206,7 +206,7 @@ def command(
             said = f"published {sources.output.name}, verified, {signature}: revision {built.bundle.revision}"
             progress.show(said)
     if format_ == "json":
-        click.echo(json_text.pretty(built.verification.model_dump(mode="json")), nl=False)
+        print_json(built.verification)
     return Exit.YES
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.options import CONFIG, FORMAT, QUIET
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit
 from ironcurtain.system.text import counted, printable
 
@@ -44,7 +45,6 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.compiler.load.linter import LintReport, lint
-    from ironcurtain.system import json_text
 
     read = _read(constitution, read_project(config))
     if clauses:
@@ -54,7 +54,7 @@ def command(
     ok = not counts["error"] and not (strict and counts["warning"])
     if format_ == "json":
         report = LintReport(ok=ok, findings=tuple(findings))
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+        print_json(report)
     else:
         for finding in findings:
             click.echo(printable(finding.line))
@@ -78,11 +78,10 @@ def _read(constitution: str | None, project: Project) -> tuple[PlacedClause, ...
 def _list(read: tuple[PlacedClause, ...], format_: str) -> Exit:
     """Print each clause with its id and place."""
     from ironcurtain.model.policy import ClauseList
-    from ironcurtain.system import json_text
 
     listed = ClauseList(clauses=tuple(placed.clause for placed in read))
     if format_ == "json":
-        click.echo(json_text.pretty(listed.model_dump(mode="json")), nl=False)
+        print_json(listed)
         return Exit.YES
     width = max((len(each.id) for each in listed.clauses), default=0)
     for each in listed.clauses:

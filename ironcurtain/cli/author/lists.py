@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.options import CONFIG, FORMAT, MAX_COST, MODEL
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, ListError, UsageError
 from ironcurtain.system.text import counted, printable, quoted, visible
 
@@ -58,7 +59,6 @@ def show(*, name: str | None, config: str | None, format_: str) -> Exit:
     Exit: 0 printed, 2 there is no such list, or a file is wrong.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.system import json_text
 
     lists = _lists(read_project(config))
     if name is not None and name not in lists.lists:
@@ -66,7 +66,7 @@ def show(*, name: str | None, config: str | None, format_: str) -> Exit:
     shown = {each: found for each, found in lists.lists.items() if name in (None, each)}
     if format_ == "json":
         document = lists.model_copy(update={"lists": shown})
-        click.echo(json_text.pretty(document.model_dump(mode="json", exclude_unset=True)), nl=False)
+        print_json(document.model_dump(mode="json", exclude_unset=True))
         return Exit.YES
     for each, found in shown.items():
         for line in _shown(each, found):

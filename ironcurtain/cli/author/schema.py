@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import quoted
 
@@ -36,5 +37,5 @@ def command(*, name: str | None, write: str | None) -> Exit:
     elif name is None:
         click.echo("\n".join(names))
     else:
-        click.echo(json_text.pretty(SCHEMAS[name]()), nl=False)
+        print_json(SCHEMAS[name]())
     return Exit.YES

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from ironcurtain.cli.options.options import FORMAT, MARKDOWN_FORMAT, QUIET
+from ironcurtain.cli.options.options import FORMAT, MARKDOWN_FORMAT, QUIET, F
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.audit.log_paths import LogPaths
     from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Record
-    from ironcurtain.system.frozen import Frozen
-
-F = TypeVar("F", bound=Callable[..., object])
-
 
 _DIRECTORY = click.option(
     "--directory", metavar="DIR", help="Where logs are found by name (default: ~/.ironcurtain/audit)."
 )
-
-
 _HEAD = click.option("--head", metavar="FILE", help="The log's head file (default: below heads/ beside it).")
-
-
 _KEY = click.option(
     "--key",
     metavar="FILE",
@@ -128,7 +120,8 @@ def show(*, id_: str, log: str | None, directory: str | None, format_: str) -> E
     from ironcurtain.enforcement.audit.summary import entry_lines, find_entry
 
     entry = find_entry(_paths(log, directory, None), id_)
-    return _print(entry, entry_lines(entry), format_)
+    print_result(entry, entry_lines(entry), format_)
+    return Exit.YES
 
 
 @command.command()
@@ -167,7 +160,8 @@ def verify(
     folder = Path(directory) if directory is not None else audit_directory()
     missing = _missing(log, folder, key, witness) if witness is not None and log is not None else None
     if missing is not None:
-        return _print(missing, verification_lines(missing), format_, Exit.NO)
+        print_result(missing, verification_lines(missing), format_)
+        return Exit.NO
     paths = _paths(log, directory, head)
     told = _told(paths, key, witness)
     found = witnessed(_verified(paths, key, use_head=not no_head), paths, told)
@@ -176,7 +170,7 @@ def verify(
     else:
         status = Exit.YES if no_head or found.truncation == "checked" else Exit.NO_ANSWER
     if not (quiet and status is Exit.YES):
-        _print(found, verification_lines(found), format_)
+        print_result(found, verification_lines(found), format_)
     return status
 
 
@@ -198,7 +192,8 @@ def stats(*, log: str | None, directory: str | None, format_: str) -> Exit:
 
     paths = _paths(log, directory, None)
     found = statistics(paths.session, read_records(paths))
-    return _print(found, statistics_lines(found), format_)
+    print_result(found, statistics_lines(found), format_)
+    return Exit.YES
 
 
 @command.command()
@@ -225,7 +220,7 @@ def report(
 
     paths = _paths(log, directory, head)
     found = sum_up(read_records(paths), _verified(paths, key))
-    _print(found, report_lines(found, markdown=format_ == "markdown"), format_)
+    print_result(found, report_lines(found, markdown=format_ == "markdown"), format_)
     return Exit.YES if found.verification.intact else Exit.NO
 
 
@@ -274,16 +269,6 @@ def _key_file(paths: LogPaths, key: str | None) -> Path | None:
     from ironcurtain.enforcement.audit.log_paths import key_file
 
     return Path(key) if key is not None else key_file(paths)
-
-
-def _print(value: Frozen, lines: Iterable[str], format_: str, status: Exit = Exit.YES) -> Exit:
-    from ironcurtain.system import json_text
-
-    if format_ == "json":
-        click.echo(json_text.pretty(value.model_dump(mode="json")), nl=False)
-    else:
-        click.echo("\n".join(lines))
-    return status
 
 
 def _print_record(record: Record, format_: str) -> None:

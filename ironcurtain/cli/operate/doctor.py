@@ -11,6 +11,7 @@ import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, Number, engine_options, trust_options
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.system.text import counted, printable
 
@@ -103,7 +104,6 @@ def command(
     from ironcurtain.integrations.doctor.checks import examine, exit_of
     from ironcurtain.integrations.doctor.subject import GatewayFiles, Installation
     from ironcurtain.settings import user_directory
-    from ironcurtain.system import json_text
 
     project, problem = _project(config)
     files = (project.path("output") / "bundle", project.path("servers"))
@@ -136,7 +136,7 @@ def command(
     )
     report = examine(subject)
     if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+        print_json(report)
         return exit_of(report)
     for each in report.checks:
         click.echo(printable(f"{each.status:<{_WIDTH}}{each.name}: {each.what}"))

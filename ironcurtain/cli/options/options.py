@@ -32,22 +32,29 @@ class Number(click.FloatRange):
         return number
 
 
+class _Options:
+    """A decorator that adds several options, in their order in the help."""
+
+    def __init__(self, *options: Callable[[F], F]) -> None:
+        self._options = options
+
+    def __call__(self, command: F) -> F:
+        for option in reversed(self._options):
+            command = option(command)
+        return command
+
+
+def format_option(*formats: str, text: str = "How to print the result.") -> Callable[[F], F]:
+    """Return the option `--format` of some formats, the first by default; its value is `format_`."""
+    choice = click.Choice(formats)
+    return click.option("--format", "format_", type=choice, default=formats[0], show_default=True, help=text)
+
+
 OPA = click.option("--opa", metavar="PATH", help="The OPA executable (default: see `ironcurtain opa which`).")
-FORMAT = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the result.",
-)
-MARKDOWN_FORMAT = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to print the result.",
+FORMAT = format_option("text", "json")
+MARKDOWN_FORMAT = format_option("text", "json", "markdown")
+REPORT_FORMAT = format_option(
+    "text", "json", "markdown", "sarif", "junit", "github", text="How to print the report."
 )
 SCENARIOS = click.option(
     "--scenarios",
@@ -88,8 +95,25 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing on succe
 EXPECT_REVISION = click.option(
     "--expect-revision", metavar="R", help="Refuse a bundle of any other revision."
 )
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    multiple=True,
+    help="Write the report to FILE, too: .txt, .json, .md, .sarif or .xml (JUnit); repeatable.",
+)
+APPROVALS = click.option(
+    "--approvals",
+    metavar="FILE",
+    help="Changes that people approved (default: diff-approvals.yaml of the project, if it is there).",
+)
+SETTINGS = click.option(
+    "--config",
+    metavar="FILE",
+    help="The project's settings (default: the ironcurtain.toml above the bundle).",
+)
 
-_REGISTRY_ACCESS = (
+registry_options = _Options(
     click.option("--token-file", metavar="FILE", help="A file that holds the bearer token of the server."),
     click.option(
         "--credentials-file",
@@ -100,8 +124,9 @@ _REGISTRY_ACCESS = (
         "--plain-http", is_flag=True, help="Registry: connect without TLS, and send no credentials."
     ),
 )
+"""Who we are to a registry: see `RegistryAccess.of`."""
 
-_TRUST = (
+trust_options = _Options(
     EXPECT_REVISION,
     click.option("--verify-key", metavar="FILE", help="Public key: refuse a bundle that it did not sign."),
     click.option(
@@ -111,17 +136,19 @@ _TRUST = (
         help="With --verify-key: refuse a bundle of a lower serial number.",
     ),
 )
+"""Which bundle is the right one: see `Trust.of`."""
 
-_POLICY = (
+policy_options = _Options(
     click.option("--sandbox", metavar="DIR", help="The workspace: the agent's working directory."),
     click.option("--home", metavar="DIR", help="The home directory that ~ means (default: yours)."),
     click.option("--protected", metavar="PATH", multiple=True, help="A path no tool may touch; repeatable."),
     click.option("--servers", metavar="FILE", help="mcp-servers.json: working roots and domain lists."),
-    *_TRUST,
+    trust_options,
     OPA,
 )
+"""Where a bundle is enforced, and which is the right one: see `Policy.load`."""
 
-_ENGINE = (
+engine_options = _Options(
     click.option(
         "--engine",
         metavar="URL",
@@ -131,8 +158,9 @@ _ENGINE = (
     click.option("--engine-ca", metavar="FILE", help="With --engine: CA certificates to trust (PEM)."),
     click.option("--engine-token-file", metavar="FILE", help="With --engine: a file with its bearer token."),
 )
+"""Who decides, if not an OPA of our own: see `Policy.load`."""
 
-_SERVING = (
+serving_options = _Options(
     click.option(
         "--session", metavar="NAME", help="Name of the session and its audit log (default: made up)."
     ),
@@ -169,6 +197,7 @@ _SERVING = (
         help="Append there, outside the log's directory, how far the log has come.",
     ),
 )
+"""How one client is served or, with --http, several."""
 
 
 class TrustOptions(TypedDict):
@@ -204,65 +233,3 @@ class EngineOptions(TypedDict):
 
 class EnforcementOptions(PolicyOptions, EngineOptions):
     """The values of `policy_options` and `engine_options`: what `Policy.load` takes."""
-
-
-def trust_options(command: F) -> F:
-    """Add the options that say which bundle is the right one: see `Trust.of`."""
-    for option in reversed(_TRUST):
-        command = option(command)
-    return command
-
-
-def policy_options(command: F) -> F:
-    """Add the options that say where a bundle is enforced, and which is the right one: see `Policy.load`."""
-    for option in reversed(_POLICY):
-        command = option(command)
-    return command
-
-
-def engine_options(command: F) -> F:
-    """Add the options that say who decides, if not an OPA of our own: see `Policy.load`."""
-    for option in reversed(_ENGINE):
-        command = option(command)
-    return command
-
-
-def serving_options(command: F) -> F:
-    """Add the options of a command that serves one client or, with --http, several."""
-    for option in reversed(_SERVING):
-        command = option(command)
-    return command
-
-
-def registry_options(command: F) -> F:
-    """Add the options that say who we are to a registry: see `Access.of`."""
-    for option in reversed(_REGISTRY_ACCESS):
-        command = option(command)
-    return command
-
-
-REPORT_FORMAT = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown", "sarif", "junit", "github"]),
-    default="text",
-    show_default=True,
-    help="How to print the report.",
-)
-OUTPUT = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    multiple=True,
-    help="Write the report to FILE, too: .txt, .json, .md, .sarif or .xml (JUnit); repeatable.",
-)
-APPROVALS = click.option(
-    "--approvals",
-    metavar="FILE",
-    help="Changes that people approved (default: diff-approvals.yaml of the project, if it is there).",
-)
-SETTINGS = click.option(
-    "--config",
-    metavar="FILE",
-    help="The project's settings (default: the ironcurtain.toml above the bundle).",
-)

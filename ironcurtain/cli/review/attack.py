@@ -11,6 +11,7 @@ import click
 from ironcurtain.analysis.attack.report import MAXIMUM
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, TrustOptions, trust_options
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
@@ -94,28 +95,21 @@ def command(
     from ironcurtain.analysis.attack.report import report_lines
     from ironcurtain.analysis.attack.run import attack, with_live
     from ironcurtain.analysis.engine.policy_analysis import analyse_with_guarantees
-    from ironcurtain.bundle.opening import Trust
-    from ironcurtain.cli.review.policy_argument import read_policy
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
+    from ironcurtain.cli.review.policy_argument import opa_command, read_policy
     from ironcurtain.model.guarantees import Guarantees
     from ironcurtain.servers.config import load_servers
-    from ironcurtain.system import json_text
 
-    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    policy = read_policy(bundle, config, scenarios, **trust)
     promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
     calls = _recorded(recorded, directory, head, policy.world, home, sandbox)
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    engine = opa_command(opa)
     examined = analyse_with_guarantees(policy.bundle, policy.world, engine, promised)
     report = attack(examined, policy.scenarios or (), engine, recorded=calls, maximum=maximum)
     if live:
         bases = gather(policy.scenarios or (), examined, calls).bases
         started = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
         report = with_live(report, _live(policy.bundle, policy.world, bases, started, engine))
-    if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
-    else:
-        click.echo("\n".join(report_lines(report)))
+    print_result(report, report_lines(report), format_)
     return Exit.NO if report.outcome == "found" else Exit.YES
 
 

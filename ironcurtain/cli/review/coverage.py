@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -19,6 +18,7 @@ from ironcurtain.cli.options.options import (
     TrustOptions,
     trust_options,
 )
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted, visible
 
@@ -72,25 +72,19 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.coverage.coverage import coverage
     from ironcurtain.analysis.engine.policy_analysis import analyse_with_guarantees
-    from ironcurtain.bundle.opening import Trust
-    from ironcurtain.cli.review.policy_argument import read_policy
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
+    from ironcurtain.cli.review.policy_argument import opa_command, read_policy
     from ironcurtain.model.guarantees import Guarantees
-    from ironcurtain.system import json_text
 
-    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    policy = read_policy(bundle, config, scenarios, **trust)
     if policy.scenarios is None:
         raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
     demanded = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    engine = opa_command(opa)
     examined = analyse_with_guarantees(policy.bundle, policy.world, engine, demanded)
     report = coverage(examined, policy.scenarios, engine)
     enough = report.percent >= fail_under
-    if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
-    elif not (quiet and enough):
-        click.echo("\n".join(_lines(report)))
+    if format_ == "json" or not (quiet and enough):
+        print_result(report, _lines(report), format_)
     if not enough:
         click.echo(f"{report.percent} % is reached, less than {fail_under:g} %", err=True)
     return Exit.YES if enough else Exit.NO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -9,6 +10,7 @@ import click
 
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options.options import MARKDOWN_FORMAT, PolicyOptions, policy_options
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import BundleIntegrityError, Exit, FileError, UsageError
 from ironcurtain.system.text import quoted, visible
 
@@ -25,11 +27,7 @@ if TYPE_CHECKING:
     from ironcurtain.system.frozen import Frozen
 
 _NO_ID = "not recorded"
-
-
 ALL = "all"
-
-
 """What `--clause` names every clause by; no clause has this id."""
 
 
@@ -212,55 +210,38 @@ def _clause(
 ) -> Exit:
     from ironcurtain.analysis.clauses.outcomes import clause_report
     from ironcurtain.analysis.explain.clause import explain_clause
-    from ironcurtain.analysis.explain.text import clause_markdown_lines, clause_text_lines, joined
-    from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.policy_argument import assumed_scenarios
-    from ironcurtain.compiler.render.rendered import check_rendered
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
+    from ironcurtain.analysis.explain.text import clause_markdown_lines, clause_text_lines
+    from ironcurtain.cli.review.policy_argument import assumed_scenarios, opa_command, read_rendered
 
     if view == "agent":
         raise UsageError("an agent is told no policy text", hint="Leave --view out.")
-    trust = Trust.of(
+    read = read_rendered(
+        bundle,
         verify_key=options["verify_key"],
         expect_revision=options["expect_revision"],
         min_serial=options["min_serial"],
     )
-    read = open_bundle(Path(bundle), trust)
-    check_rendered(read)
     tests = assumed_scenarios(bundle, scenarios)
-    engine = OpaCommand(find(Path(options["opa"]) if options["opa"] else None))
+    engine = opa_command(options["opa"])
     if clause == ALL:
         return _clauses(clause_report(read, tests, engine), format_)
     found = explain_clause(read, clause, tests, engine)
-    if format_ == "json":
-        _echo_json(found)
-    else:
-        lines = clause_text_lines(found) if format_ == "text" else clause_markdown_lines(found)
-        click.echo(joined(lines))
+    _print(found, clause_text_lines(found), clause_markdown_lines(found), format_)
     return Exit.YES
 
 
 def _clauses(report: ClauseReport, format_: str) -> Exit:
     from ironcurtain.analysis.clauses.outcomes_text import report_lines
-    from ironcurtain.analysis.explain.text import joined, report_markdown_lines
+    from ironcurtain.analysis.explain.text import report_markdown_lines
 
-    if format_ == "json":
-        _echo_json(report)
-    else:
-        lines = report_lines(report) if format_ == "text" else report_markdown_lines(report)
-        click.echo(joined(lines))
+    _print(report, report_lines(report), report_markdown_lines(report), format_)
     return Exit.YES
 
 
 def _show(explanation: Explanation, format_: str) -> None:
-    from ironcurtain.analysis.explain.text import joined, markdown_lines, text_lines
+    from ironcurtain.analysis.explain.text import markdown_lines, text_lines
 
-    if format_ == "json":
-        _echo_json(explanation)
-    else:
-        lines = text_lines(explanation) if format_ == "text" else markdown_lines(explanation)
-        click.echo(joined(lines))
+    _print(explanation, text_lines(explanation), markdown_lines(explanation), format_)
 
 
 def _show_agent(
@@ -277,12 +258,15 @@ def _show_agent(
     tool = loaded.tool(decision.server, decision.tool)
     found = agent_view(decision, id_, state=state, tool=tool.annotation if tool else None)
     if format_ == "json":
-        _echo_json(found)
+        print_json(found)
     else:
         click.echo(found.text if format_ == "text" else found.text.replace("\n", "\n\n"))
 
 
-def _echo_json(found: Frozen) -> None:
-    from ironcurtain.system import json_text
+def _print(value: Frozen, text: Iterable[str], markdown: Iterable[str], format_: str) -> None:
+    from ironcurtain.analysis.explain.text import joined
 
-    click.echo(json_text.pretty(found.model_dump(mode="json")), nl=False)
+    if format_ == "json":
+        print_json(value)
+    else:
+        click.echo(joined(text if format_ == "text" else markdown))

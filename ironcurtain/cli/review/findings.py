@@ -18,6 +18,7 @@ from ironcurtain.cli.options.options import (
     TrustOptions,
     trust_options,
 )
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, IronCurtainError, WaiverError, raise_all
 
 if TYPE_CHECKING:
@@ -75,26 +76,20 @@ def command(
     from ironcurtain.analysis.findings import findings
     from ironcurtain.analysis.findings.report import markdown_lines, text_lines
     from ironcurtain.analysis.findings.waivers import Waivers
-    from ironcurtain.bundle.opening import Trust
-    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.cli.review.policy_argument import opa_command, read_policy
     from ironcurtain.compiler.annotate.embedded_languages import languages
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
-    from ironcurtain.system import json_text
 
-    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    policy = read_policy(bundle, config, scenarios, **trust)
     accepted = policy.beside(waivers, _WAIVERS, Waivers) or Waivers(format="ironcurtain/waivers/v1")
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    engine = opa_command(opa)
     material = findings.Material(languages, policy.scenarios)
     examined = analyse_policy(policy.bundle, policy.world, engine)
     today = datetime.now(tz=UTC).date()
     report = findings.waived(findings.find(examined, material, engine), accepted, today)
     failing = report.unwaived(fail_on)
-    if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
-    elif not (quiet and not failing):
-        lines = text_lines if format_ == "text" else markdown_lines
-        click.echo("\n".join(lines(report)))
+    lines = markdown_lines if format_ == "markdown" else text_lines
+    if format_ == "json" or failing or not quiet:
+        print_result(report, lines(report), format_)
     file = Path(waivers) if waivers is not None else policy.project.root / _WAIVERS
     raise_all([_error(each, accepted, file) for each in report.stale])
     return Exit.NO if failing else Exit.YES

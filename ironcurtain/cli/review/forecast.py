@@ -10,6 +10,7 @@ import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import FORMAT, OPA, Number, TrustOptions, trust_options
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import EvidenceError, Exit, IronCurtainError, UsageError
 
 if TYPE_CHECKING:
@@ -73,26 +74,22 @@ def command(
     from ironcurtain.analysis.forecast.forecast import decide_profile, decide_records, forecast
     from ironcurtain.analysis.forecast.report import Profile, text_lines
     from ironcurtain.bundle.content import PolicyContent
-    from ironcurtain.bundle.opening import Trust, open_bundle
     from ironcurtain.cli.review.policy_argument import (
         assumed_world,
         bundle_or_project,
         log_key,
+        opa_command,
+        read_rendered,
         recorded_decisions,
         replayer,
     )
-    from ironcurtain.compiler.render.rendered import check_rendered
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
-    from ironcurtain.system import json_text
     from ironcurtain.system.files import load
 
     if (profile is None) == (not audit):
         raise UsageError("give either --profile or --audit", hint="See `ironcurtain forecast --help`.")
     path = bundle_or_project(bundle)
-    read = open_bundle(Path(path), Trust.of(**trust))
-    check_rendered(read)
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    read = read_rendered(path, **trust)
+    engine = opa_command(opa)
     world = assumed_world(path, scenarios)
     if profile is not None:
         used = load(Path(profile), Profile)
@@ -114,7 +111,7 @@ def command(
         found = _suggestion(read, calls, result, decide_all, world, own_home, engine)
         result = result.model_copy(update={"suggestion": found})
     if format_ == "json":
-        click.echo(json_text.pretty(result.model_dump(mode="json", by_alias=True)), nl=False)
+        print_json(result.model_dump(mode="json", by_alias=True))
     else:
         click.echo("\n".join(text_lines(result)))
     return _status(result)

@@ -9,6 +9,7 @@ import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import FORMAT, OPA, QUIET, WORLD, TrustOptions, trust_options
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, FileError
 from ironcurtain.system.text import counted
 
@@ -55,22 +56,21 @@ def command(
     2 wrong options or files, 3 the engine gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
-    from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.policy_argument import assumed_world, bundle_or_project
-    from ironcurtain.compiler.render.rendered import check_rendered
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
+    from ironcurtain.cli.review.policy_argument import (
+        assumed_world,
+        bundle_or_project,
+        opa_command,
+        read_rendered,
+    )
     from ironcurtain.model.guarantees import STATUSES
-    from ironcurtain.system import json_text
 
     guarantees = _guarantees(Path(file_))
     path = bundle_or_project(bundle)
-    read = open_bundle(Path(path), Trust.of(**trust))
-    check_rendered(read)
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    read = read_rendered(path, **trust)
+    engine = opa_command(opa)
     report = check_guarantees(read, guarantees, assumed_world(path, scenarios), engine)
     if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+        print_json(report)
     elif not (quiet and report.ok):
         click.echo("\n".join(report_lines(report)))
         counts = {status: sum(each.status == status for each in report.results) for status in STATUSES}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options.options import PolicyOptions, policy_options
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit
 from ironcurtain.system.text import printable
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -39,12 +37,11 @@ def command(
     from ironcurtain.decision.decide import Call, Prepared, prepare
     from ironcurtain.decision.policy_input import as_json
     from ironcurtain.policy import Policy
-    from ironcurtain.system import json_text
 
     policy = Policy.load(bundle, **deployment)
     prepared = prepare(Call(server, tool, arguments), policy.loaded)
     if isinstance(prepared, Prepared):
-        click.echo(json_text.pretty(as_json(prepared.input)), nl=False)
+        print_json(as_json(prepared.input))
         return Exit.YES
     click.echo(f"{prepared.verdict} {prepared.rule}: {printable(prepared.reason)}", err=True)
     return exit_of(prepared)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import OPA, WORLD, TrustOptions, trust_options
+from ironcurtain.cli.options.options import OPA, WORLD, TrustOptions, format_option, trust_options
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
@@ -21,14 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @bundle_argument()
 @WORLD
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json", "markdown", "html"]),
-    default="text",
-    show_default=True,
-    help="How to print the matrix.",
-)
+@format_option("text", "json", "markdown", "html", text="How to print the matrix.")
 @trust_options
 @OPA
 def command(
@@ -49,16 +41,17 @@ def command(
     from ironcurtain.analysis.matrix.html import html_page
     from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
     from ironcurtain.analysis.matrix.text import markdown_lines, text_lines
-    from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.policy_argument import assumed_scenarios, assumed_world, bundle_or_project
-    from ironcurtain.compiler.render.rendered import check_rendered
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
+    from ironcurtain.cli.review.policy_argument import (
+        assumed_scenarios,
+        assumed_world,
+        bundle_or_project,
+        opa_command,
+        read_rendered,
+    )
 
     path = bundle_or_project(bundle)
-    read = open_bundle(Path(path), Trust.of(**trust))
-    check_rendered(read)
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    read = read_rendered(path, **trust)
+    engine = opa_command(opa)
     examined = analyse_policy(read, assumed_world(path, scenarios), engine)
     matrix = matrix_of(examined)
     if format_ == "json":

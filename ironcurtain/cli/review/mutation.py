@@ -10,6 +10,7 @@ import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, Number, TrustOptions, trust_options
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted, visible
 
@@ -65,25 +66,18 @@ def command(
     3 the engine gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.mutation.score import mutation_score, survivors
-    from ironcurtain.bundle.opening import Trust
-    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.cli.review.policy_argument import opa_command, read_policy
     from ironcurtain.compiler.scenarios.text import append_scenarios
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
     from ironcurtain.model.guarantees import Guarantees
     from ironcurtain.model.scenarios import Scenarios
-    from ironcurtain.system import json_text
 
-    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    policy = read_policy(bundle, config, scenarios, **trust)
     if policy.scenarios is None:
         raise UsageError("there are no scenarios", hint="Name a file with --scenarios.")
     promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
     known = Scenarios(format="ironcurtain/scenarios/v1", world=policy.world, scenarios=policy.scenarios)
-    report = mutation_score(policy.bundle, known, promised, OpaCommand(find(Path(opa) if opa else None)))
-    if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
-    else:
-        click.echo("\n".join(report_lines(report)))
+    report = mutation_score(policy.bundle, known, promised, opa_command(opa))
+    print_result(report, report_lines(report), format_)
     if write is not None:
         missing = survivors(report)
         if missing:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import FORMAT, OPA, WORLD, TrustOptions, trust_options
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import quoted
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -53,29 +51,25 @@ def command(
     from ironcurtain.analysis.narrowing.narrowing import narrowing
     from ironcurtain.analysis.narrowing.report import text_lines
     from ironcurtain.bundle.content import PolicyContent
-    from ironcurtain.bundle.opening import Trust, open_bundle
-    from ironcurtain.cli.review.policy_argument import assumed_scenarios, bundle_or_project
-    from ironcurtain.compiler.render.rendered import check_rendered
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
-    from ironcurtain.system import json_text
+    from ironcurtain.cli.review.policy_argument import (
+        assumed_scenarios,
+        bundle_or_project,
+        opa_command,
+        read_rendered,
+    )
 
     path = bundle_or_project(bundle)
-    read = open_bundle(Path(path), Trust.of(**trust))
-    check_rendered(read)
+    read = read_rendered(path, **trust)
     given = {"home": home, "sandbox": sandbox}
     changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}
     tests = assumed_scenarios(path, scenarios)
     world = tests.world.model_copy(update=changes)
-    narrowed = narrowing(read, world, OpaCommand(find(Path(opa) if opa else None)), tests.scenarios)
+    narrowed = narrowing(read, world, opa_command(opa), tests.scenarios)
     if server is not None:
         tools = tuple(t for t in narrowed.tools if t.server == server and tool in (None, t.tool))
         if not tools:
             wanted = quoted(server if tool is None else f"{server}/{tool}")
             raise UsageError(f"the bundle has no tool {wanted}", hint="`ironcurtain matrix` names them all.")
         narrowed = narrowed.model_copy(update={"tools": tools})
-    if format_ == "json":
-        click.echo(json_text.pretty(narrowed.model_dump(mode="json")), nl=False)
-    else:
-        click.echo("\n".join(text_lines(narrowed, PolicyContent.of(read).annotations)))
+    print_result(narrowed, text_lines(narrowed, PolicyContent.of(read).annotations), format_)
     return Exit.YES

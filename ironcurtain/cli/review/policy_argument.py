@@ -1,8 +1,7 @@
-"""What commands that report about a policy read: the bundle, and the files of its project beside it.
+"""What commands that report about a policy read: the bundle, the files of its project, recorded calls.
 
-The world that a report about a policy assumes: that of its scenarios.
-
-Recorded calls for commands that decide them anew: the log, and the policy where they were recorded.
+A report assumes the world of the policy's scenarios. Recorded calls are decided anew where they
+were recorded.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from pydantic import BaseModel
 
@@ -20,6 +19,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
+from ironcurtain.cli.options.options import TrustOptions
 from ironcurtain.cli.options.project import Project, read_project
 from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.decision.canonical.this_host import ThisHost
@@ -28,6 +28,7 @@ from ironcurtain.enforcement.audit.log_paths import LogPaths, audit_directory, f
 from ironcurtain.enforcement.audit.reader import read_records, verify
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
 from ironcurtain.errors import AuditError, UsageError
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, Scenarios
 from ironcurtain.settings import Settings, find_settings
@@ -38,7 +39,8 @@ BUNDLE = "bundle"
 """The name of the published directory that holds a project's bundle."""
 
 _SCENARIOS = "test-scenarios.json"
-_UNVERIFIED = Trust()
+_PLAIN = DescribedWorld(sandbox="/home/user/sandbox")
+_NONE = Scenarios(format="ironcurtain/scenarios/v1", world=_PLAIN, scenarios=())
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -68,31 +70,39 @@ class PolicyRead:
         return load(path, model) if given is not None or has_content(path) else None
 
 
+def opa_command(opa: str | None) -> OpaCommand:
+    """Return the OPA that the option `--opa` names, or the one that is found."""
+    return OpaCommand(find(Path(opa) if opa else None))
+
+
+def read_rendered(bundle: str, **trust: Unpack[TrustOptions]) -> Bundle:
+    """Open a bundle whose Rego is what its rules say.
+
+    Raises:
+        BundleSignatureError, BundleIntegrityError: If the bundle is not what it has to be.
+        EvidenceError: If the bundle does not hold its rules' conditions.
+        VerificationError: If its Rego is not what its rules say.
+    """
+    read = open_bundle(Path(bundle), Trust.of(**trust))
+    check_rendered(read)
+    return read
+
+
 def read_policy(
-    bundle: str | None, config: str | None, scenarios: str | None, trust: Trust = _UNVERIFIED
+    bundle: str | None, config: str | None, scenarios: str | None, **trust: Unpack[TrustOptions]
 ) -> PolicyRead:
     """Read a bundle that was named, or the project's, and what lies beside it.
 
     A bundle that was named belongs to the project above it, if there is one.
 
     Raises:
-        UsageError: If neither is there.
-        BundleSignatureError, BundleIntegrityError: If the bundle is not what it has to be.
-        EvidenceError: If the bundle does not hold its rules' conditions.
-        VerificationError: If its Rego is not what its rules say.
+        UsageError: If neither is there; others as `read_rendered`.
     """
     project = read_project(config) if bundle is None or config is not None else _project_of(Path(bundle))
-    path = Path(bundle if bundle is not None else _bundle_of(project, BUNDLE))
-    read = open_bundle(path, trust)
-    check_rendered(read)
-    world = assumed_world(str(path), scenarios)
-    tests = Path(scenarios) if scenarios is not None else path.absolute().parent / _SCENARIOS
-    return PolicyRead(
-        bundle=read,
-        project=project,
-        world=world,
-        scenarios=load(tests, Scenarios).scenarios if tests.exists() else None,
-    )
+    path = bundle if bundle is not None else _bundle_of(project, BUNDLE)
+    read = read_rendered(path, **trust)
+    assumed = assumed_scenarios(path, scenarios)
+    return PolicyRead(read, project, assumed.world, None if assumed is _NONE else assumed.scenarios)
 
 
 def bundle_or_project(bundle: str | None, config: str | None = None, name: str = BUNDLE) -> str:
@@ -130,11 +140,6 @@ def path_or_none(given: str | None) -> Path | None:
     return Path(given) if given is not None else None
 
 
-_BESIDE = "test-scenarios.json"
-_PLAIN = DescribedWorld(sandbox="/home/user/sandbox")
-_NONE = Scenarios(format="ironcurtain/scenarios/v1", world=_PLAIN, scenarios=())
-
-
 def assumed_world(bundle: str, given: str | None) -> DescribedWorld:
     """Return the world of a scenarios file, of the one beside a bundle, or a plain one with a sandbox.
 
@@ -152,7 +157,7 @@ def assumed_scenarios(bundle: str, given: str | None) -> Scenarios:
     """
     if given is not None and not Path(given).exists():
         raise UsageError("no scenarios: the file does not exist", where=given)
-    path = Path(given) if given else Path(bundle).absolute().parent / _BESIDE
+    path = Path(given) if given else Path(bundle).absolute().parent / _SCENARIOS
     return load(path, Scenarios) if path.exists() else _NONE
 
 

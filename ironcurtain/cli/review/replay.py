@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import FORMAT, OPA, TrustOptions, trust_options
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -52,29 +49,22 @@ def command(
     3 it cannot be told: something is unknown, the log is not intact, no engine.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.replay.report import summed_up, text_lines
-    from ironcurtain.bundle.opening import Trust, open_bundle
     from ironcurtain.cli.review.policy_argument import (
         bundle_or_project,
         log_key,
+        opa_command,
+        read_rendered,
         recorded_decisions,
         replayer,
     )
-    from ironcurtain.compiler.render.rendered import check_rendered
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
-    from ironcurtain.system import json_text
 
-    read = open_bundle(Path(bundle_or_project(bundle)), Trust.of(**trust))
-    check_rendered(read)
+    read = read_rendered(bundle_or_project(bundle), **trust)
     secret = log_key(key)
     place, records, skipped = recorded_decisions(log, directory, head, secret)
-    engine = OpaCommand(find(Path(opa) if opa else None))
+    engine = opa_command(opa)
     replayed = replayer(read, home=home, sandbox=sandbox, opa=engine, key=secret).replay(records)
     result = summed_up(place.session, read.revision, records, replayed, skipped)
-    if format_ == "json":
-        click.echo(json_text.pretty(result.model_dump(mode="json")), nl=False)
-    else:
-        click.echo("\n".join(text_lines(result)))
+    print_result(result, text_lines(result), format_)
     if result.flips:
         return Exit.NO
     return Exit.NO_ANSWER if result.unknown else Exit.YES

@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from ironcurtain.cli.options.options import FORMAT
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import quoted, visible
 
@@ -133,7 +134,6 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     Exit: 0 shown, 1 it is gone or cannot be trusted, 2 wrong id, directory or key.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.enforcement.approvals.describe import describe
-    from ironcurtain.system import json_text
 
     with ExitStack() as stack:
         inbox = _inbox(stack, directory, key)
@@ -141,7 +141,7 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     if status is None or status.request is None:
         return _gone(id_, status)
     if format_ == "json":
-        click.echo(json_text.pretty(status.model_dump(mode="json")), nl=False)
+        print_json(status)
     else:
         click.echo(
             describe(status.request, width=_size(sys.stdout).columns),
@@ -245,14 +245,13 @@ def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
 
 
 def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, format_: str) -> Exit:
-    from ironcurtain.system import json_text
 
     if recorded != "recorded":
         click.echo(_told(request, answer, recorded), err=True)
         return Exit.NO
     if format_ == "json":
         said: dict[str, JsonValue] = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
-        click.echo(json_text.pretty(said), nl=False)
+        print_json(said)
     else:
         click.echo(_told(request, answer, recorded))
     return Exit.YES
@@ -325,10 +324,9 @@ def _print_anew(statuses: tuple[ApprovalStatus, ...], format_: str, *, ring: boo
 def _print_list(statuses: tuple[ApprovalStatus, ...], format_: str) -> None:
     from ironcurtain.enforcement.approvals.describe import rows
     from ironcurtain.enforcement.approvals.messages import Approvals
-    from ironcurtain.system import json_text
 
     if format_ == "json":
-        click.echo(json_text.pretty(Approvals(requests=statuses).model_dump(mode="json")), nl=False)
+        print_json(Approvals(requests=statuses))
         return
     now = datetime.now(UTC)
     width = _size(sys.stdout).columns if sys.stdout.isatty() else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
@@ -18,10 +18,8 @@ from ironcurtain.cli.options.options import (
     TrustOptions,
     trust_options,
 )
+from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, raise_all
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -67,25 +65,19 @@ def command(
     from ironcurtain.analysis.drift.drift import drift, touched
     from ironcurtain.analysis.drift.report import text_lines
     from ironcurtain.bundle.content import PolicyContent
-    from ironcurtain.bundle.opening import Trust
-    from ironcurtain.cli.review.policy_argument import read_policy
+    from ironcurtain.cli.review.policy_argument import opa_command, read_policy
     from ironcurtain.cli.run.fetching import visits
     from ironcurtain.compiler.annotate.tool_texts import text_findings
-    from ironcurtain.engine.command import OpaCommand
-    from ironcurtain.engine.locate import find
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.listing import list_reachable
-    from ironcurtain.system import json_text
 
-    policy = read_policy(bundle, config, scenarios, Trust.of(**trust))
+    policy = read_policy(bundle, config, scenarios, **trust)
     configured = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
     live, failed = list_reachable(configured, visits(), only=only or None, timeout=timeout)
     report = drift(PolicyContent.of(policy.bundle), live, text_findings)
     if report.tools:
-        report = touched(report, policy.bundle, policy.world, OpaCommand(find(Path(opa) if opa else None)))
-    if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
-    elif report.tools or not quiet:
-        click.echo("\n".join(text_lines(report)))
+        report = touched(report, policy.bundle, policy.world, opa_command(opa))
+    if format_ == "json" or report.tools or not quiet:
+        print_result(report, text_lines(report), format_)
     raise_all([error for errors in failed.values() for error in errors])
     return Exit.NO if report.tools else Exit.YES

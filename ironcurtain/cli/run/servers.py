@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.options import CONFIG, FORMAT, MAX_COST, MODEL, OPA, Number
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted, printable, quoted, visible
 
@@ -100,7 +101,6 @@ def add(
     from ironcurtain.servers.config import check_servers
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched
     from ironcurtain.servers.listing import list_tools
-    from ironcurtain.system import json_text
 
     project = read_project(config)
     entry = _entry(words, env, cwd)
@@ -128,7 +128,7 @@ def add(
             status = _go_on(project, model, max_cost, opa)
         report = _report(project, name, annotations, opa)
     if format_ == "json":
-        click.echo(json_text.pretty(report.model_dump(mode="json")), nl=False)
+        print_json(report)
     return status
 
 
@@ -179,7 +179,6 @@ def list_(*, config: str | None, format_: str) -> Exit:
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.compiler.annotate.changes import published_annotations
     from ironcurtain.servers.config_model import Servers
-    from ironcurtain.system import json_text
     from ironcurtain.system.files import has_content, load
 
     project = read_project(config)
@@ -196,7 +195,7 @@ def list_(*, config: str | None, format_: str) -> Exit:
         for name in sorted(configured.keys() | known.keys())
     )
     if format_ == "json":
-        click.echo(json_text.pretty(ServerList(servers=listed).model_dump(mode="json")), nl=False)
+        print_json(ServerList(servers=listed))
         return Exit.YES
     words = {
         "governed": "the policy knows {} tools",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.options import FORMAT
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.system.text import counted, printable, visible
 
@@ -31,12 +32,11 @@ def command(*, format_: str) -> Exit:
     from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
     from ironcurtain.enforcement.proxy.status.report import Status
     from ironcurtain.settings import status_directory
-    from ironcurtain.system import json_text
 
     running = [path for path in sorted(status_directory().glob("*.json")) if is_running(path)]
     status = Status(proxies=tuple(_read(running)))
     if format_ == "json":
-        click.echo(json_text.pretty(status.model_dump(mode="json")), nl=False)
+        print_json(status)
     else:
         for line in (line for proxy in status.proxies for line in _lines(proxy)):
             click.echo(printable(line))

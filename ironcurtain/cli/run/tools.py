@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli.options.options import Number
+from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit
 
 
@@ -44,11 +45,10 @@ def command(*, server: str, servers: str, timeout: float) -> Exit:
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.listing import list_tools
     from ironcurtain.servers.tools import saved_document
-    from ironcurtain.system import json_text
 
     config = load_servers(Path(servers))
     for note in config.notes:
         click.echo(f"note: {note}", err=True)
     tools = list_tools(config, visits(), only=[server], timeout=timeout)
-    click.echo(json_text.pretty(saved_document(tools[server])), nl=False)
+    print_json(saved_document(tools[server]))
     return Exit.YES

@@ -117,7 +117,7 @@ class SandboxLauncher:
         return self._states.get(name, UNSTARTED)
 
     def beyond(self, name: str, resources: Iterable[Resource], *, asked: bool = False) -> str:
-        """Return what the sandbox of a running server keeps it from, with what mends it; nothing if nothing."""
+        """Return what the sandbox of a running server keeps it from, with what mends it, if anything."""
         if (limits := self._limits.get(name)) is None:
             return ""
         for resource in resources:

@@ -102,7 +102,7 @@ def fetch(wanted: Wanted, pins: Sequence[str], where: Path) -> Staged:
 
 
 def compile_(installed: Path, python: str | None) -> None:
-    """Compile what was installed, since a contained server could not keep what it compiles; nothing is run."""
+    """Compile what was installed, since a contained server cannot keep what it compiles; nothing is run."""
     words = [str(interpreter(python)), "-I", "-m", "compileall", "-q", "--invalidation-mode"]
     with contextlib.suppress(FetchError):  # templates that are no Python stay as they are
         run([*words, "unchecked-hash", str(installed / _PACKAGES)], installed, told="compiling")

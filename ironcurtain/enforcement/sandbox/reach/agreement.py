@@ -41,7 +41,7 @@ class Disagreement:
 
 
 def disagreements(content: PolicyContent, config: ServerConfig) -> Iterator[Disagreement]:
-    """Yield where a policy and the sandboxes of its contained servers do not agree, whatever machine it is."""
+    """Yield where a policy and the sandboxes of its contained servers do not agree, on any machine."""
     for name, server in config.servers.items():
         if server.command and server.sandbox is not False:
             reach = reach_of(content, name)
