@@ -75,6 +75,12 @@ class IronCurtainError(Exception):
     code: ClassVar[str] = "IC0001"
     exit: ClassVar[Exit] = Exit.BUG
 
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        """Give a leaf of the tree its code; a family has that of its base."""
+        super().__init_subclass__()
+        if code:
+            cls.code = code
+
     def __init__(
         self, what: str, *, where: Place | str | None = None, hint: str = "", block: Sequence[str] = ()
     ) -> None:
@@ -89,13 +95,11 @@ class IronCurtainError(Exception):
         return self.what if self.where is None else f"{self.what}: {str(self.where)!r}"
 
 
-class SeveralErrors(IronCurtainError):  # noqa: N818 - it is several errors
+class SeveralErrors(IronCurtainError, code="IC0002"):  # noqa: N818 - it is several errors
     """Several mistakes found in one run, reported together.
 
     Its `exit` is that of its first error: errors of one stage share one exit code.
     """
-
-    code = "IC0002"
 
     def __init__(self, errors: list[IronCurtainError]) -> None:
         super().__init__(f"{len(errors)} errors")
@@ -141,266 +145,182 @@ class NeedsApprovalError(IronCurtainError):
 # -- configuration and input files: exit 2 ------------------------------------------------------
 
 
-class UsageError(InputError):
+class UsageError(InputError, code="IC1001"):
     """An option or argument of a command is wrong."""
 
-    code = "IC1001"
 
-
-class FileError(InputError):
+class FileError(InputError, code="IC1002"):
     """A file that a person wrote is missing, unreadable, empty, too large, no UTF-8, or open to others."""
 
-    code = "IC1002"
 
-
-class FormatError(InputError):
+class FormatError(InputError, code="IC1003"):
     """A file is not of the shape that its kind demands (syntax, unknown key, wrong type)."""
 
-    code = "IC1003"
 
-
-class NewerFormatError(InputError):
+class NewerFormatError(InputError, code="IC1004"):
     """A file was written by a newer IronCurtain."""
 
-    code = "IC1004"
 
-
-class ServerConfigError(InputError):
+class ServerConfigError(InputError, code="IC1005"):
     """`mcp-servers.json` names something that cannot work."""
 
-    code = "IC1005"
 
-
-class RefusedRootError(InputError):
+class RefusedRootError(InputError, code="IC1006"):
     """A home or sandbox directory is one that can never be safe."""
 
-    code = "IC1006"
 
-
-class ConstitutionError(InputError):
+class ConstitutionError(InputError, code="IC1007"):
     """Two clauses of a constitution say the opposite of each other in the same words."""
 
-    code = "IC1007"
 
-
-class ApprovalsError(InputError):
+class ApprovalsError(InputError, code="IC1008"):
     """The approvals directory or its key is missing, not private, or within reach of agent or servers."""
 
-    code = "IC1008"
 
-
-class ExtraMissingError(InputError):
+class ExtraMissingError(InputError, code="IC1009"):
     """A command needs packages that come with an extra, and the extra is not installed."""
 
-    code = "IC1009"
 
-
-class ClauseIdError(InputError):
+class ClauseIdError(InputError, code="IC1010"):
     """The id that is written behind a clause is none, is written twice, or is that of another clause."""
 
-    code = "IC1010"
 
-
-class AnnotationError(InputError):
+class AnnotationError(InputError, code="IC1101"):
     """An annotation contradicts its tool's schema or the role registry."""
 
-    code = "IC1101"
 
-
-class UnconfirmedArgumentError(NeedsApprovalError):
+class UnconfirmedArgumentError(NeedsApprovalError, code="IC1102"):
     """An argument looks like a path, a URL or an address, but carries no such role."""
 
-    code = "IC1102"
 
-
-class UnconfirmedAnnotationError(NeedsApprovalError):
+class UnconfirmedAnnotationError(NeedsApprovalError, code="IC1103"):
     """A new annotation of a tool is weaker than the published one."""
 
-    code = "IC1103"
 
-
-class ProposedRoleError(NeedsApprovalError):
+class ProposedRoleError(NeedsApprovalError, code="IC1104"):
     """A model proposes a role for a kind of identifier, and nobody has declared or declined it."""
 
-    code = "IC1104"
 
-
-class RuleError(InputError):
+class RuleError(InputError, code="IC1201"):
     """A rule is not valid: no condition, an unknown name, a pattern not in canonical form, …."""
 
-    code = "IC1201"
 
-
-class PatternError(InputError):
+class PatternError(InputError, code="IC1202"):
     """A pattern (directory, domain, identifier) is not in canonical form or covers too much."""
 
-    code = "IC1202"
 
-
-class ListError(InputError):
+class ListError(InputError, code="IC1203"):
     """A named list is undefined, unresolved, of the wrong type, or holds a value that is none."""
 
-    code = "IC1203"
 
-
-class CustomModuleError(InputError):
+class CustomModuleError(InputError, code="IC1204"):
     """A project's own Rego module does not keep the rules for such modules."""
 
-    code = "IC1204"
 
-
-class UnconfirmedRuleError(NeedsApprovalError):
+class UnconfirmedRuleError(NeedsApprovalError, code="IC1205"):
     """A rule that a model wrote allows something without any limit."""
 
-    code = "IC1205"
 
-
-class ScenarioError(InputError):
+class ScenarioError(InputError, code="IC1301"):
     """A handwritten scenario can never come true, or contradicts another one."""
 
-    code = "IC1301"
 
-
-class GuaranteeError(InputError):
+class GuaranteeError(InputError, code="IC1401"):
     """A guarantee names what does not exist, or demands what contradicts itself."""
 
-    code = "IC1401"
 
-
-class EvidenceError(InputError):
+class EvidenceError(InputError, code="IC1402"):
     """A policy cannot be examined: its bundle holds no conditions, or too many combinations of them."""
 
-    code = "IC1402"
 
-
-class WaiverError(InputError):
+class WaiverError(InputError, code="IC1403"):
     """A waiver has expired, or there is no such finding any more."""
 
-    code = "IC1403"
 
-
-class GatewayError(InputError):
+class GatewayError(InputError, code="IC1501"):
     """A tool's declaration, an output policy, or what a gateway is started with is wrong."""
-
-    code = "IC1501"
 
 
 # -- the answer is no: exit 1 -------------------------------------------------------------------
 
 
-class VerificationError(RejectedError):
+class VerificationError(RejectedError, code="IC2001"):
     """The bundle does not do what its scenarios, tests or checks demand."""
 
-    code = "IC2001"
 
-
-class RegoRejectedError(RejectedError):
+class RegoRejectedError(RejectedError, code="IC2002"):
     """OPA rejects a Rego module of the bundle."""
-
-    code = "IC2002"
 
 
 # -- could not answer: exit 3 -------------------------------------------------------------------
 
 
-class EngineMissingError(NoAnswerError):
+class EngineMissingError(NoAnswerError, code="IC3001"):
     """No usable OPA was found."""
 
-    code = "IC3001"
 
-
-class EngineVersionError(NoAnswerError):
+class EngineVersionError(NoAnswerError, code="IC3002"):
     """An OPA was found, but it is older than the pinned version or not what it says it is."""
 
-    code = "IC3002"
 
-
-class EngineFailedError(NoAnswerError):
+class EngineFailedError(NoAnswerError, code="IC3003"):
     """OPA did not start, died, or gave no answer."""
 
-    code = "IC3003"
 
-
-class BundleIntegrityError(NoAnswerError):
+class BundleIntegrityError(NoAnswerError, code="IC3101"):
     """A bundle is corrupt, truncated, or not the one it says it is."""
 
-    code = "IC3101"
 
-
-class BundleRelationError(NoAnswerError):
+class BundleRelationError(NoAnswerError, code="IC3102"):
     """What was verified about the bundle's directories does not hold on this machine."""
 
-    code = "IC3102"
 
-
-class BundleSignatureError(NoAnswerError):
+class BundleSignatureError(NoAnswerError, code="IC3103"):
     """A bundle is unsigned, not signed by the key, or not as it was signed."""
 
-    code = "IC3103"
 
-
-class ServerFailedError(NoAnswerError):
+class ServerFailedError(NoAnswerError, code="IC3201"):
     """An MCP server did not start, died, or answered something that is no tool list."""
 
-    code = "IC3201"
 
-
-class SandboxMissingError(NoAnswerError):
+class SandboxMissingError(NoAnswerError, code="IC3202"):
     """Servers cannot be contained on this machine, and the configuration demands that they are."""
 
-    code = "IC3202"
 
-
-class FetchError(NoAnswerError):
+class FetchError(NoAnswerError, code="IC3203"):
     """A server that fetches itself was not fetched, cannot be, or is not what was fetched."""
 
-    code = "IC3203"
 
-
-class ModelFailedError(NoAnswerError):
+class ModelFailedError(NoAnswerError, code="IC3301"):
     """The language model could not be reached, refused, or gave no valid answer."""
 
-    code = "IC3301"
 
-
-class AnswerMissingError(NoAnswerError):
+class AnswerMissingError(NoAnswerError, code="IC3302"):
     """A locked compile needs an answer that `answers/` does not hold."""
 
-    code = "IC3302"
 
-
-class BudgetReachedError(NoAnswerError):
+class BudgetReachedError(NoAnswerError, code="IC3303"):
     """The next call of a model could cost more than the budget has left."""
 
-    code = "IC3303"
 
-
-class PublishError(NoAnswerError):
+class PublishError(NoAnswerError, code="IC3401"):
     """The result could not be written; what was there before is untouched."""
 
-    code = "IC3401"
 
-
-class BusyError(NoAnswerError):
+class BusyError(NoAnswerError, code="IC3402"):
     """Another process is at work on the same directory or the same client's configuration."""
 
-    code = "IC3402"
 
-
-class SystemFailedError(NoAnswerError):
+class SystemFailedError(NoAnswerError, code="IC3403"):
     """The operating system refused something: no space, no permission, no such device."""
 
-    code = "IC3403"
 
-
-class AuditError(NoAnswerError):
+class AuditError(NoAnswerError, code="IC3404"):
     """An audit log cannot be written, is being written by another process, or is not what was written.
 
     Attributes:
         busy: Whether another process writes it.
     """
-
-    code = "IC3404"
 
     def __init__(
         self, what: str, *, where: Place | str | None = None, hint: str = "", busy: bool = False
@@ -409,22 +329,16 @@ class AuditError(NoAnswerError):
         self.busy = busy
 
 
-class RegistryError(NoAnswerError):
+class RegistryError(NoAnswerError, code="IC3405"):
     """An OCI registry was not reached, refused, or does not hold the bundle that it names."""
-
-    code = "IC3405"
 
 
 # -- a person must decide: exit 4 ---------------------------------------------------------------
 
 
-class OpenQuestionError(NeedsApprovalError):
+class OpenQuestionError(NeedsApprovalError, code="IC4001"):
     """A question waits for an answer that a person gives or fetches."""
 
-    code = "IC4001"
 
-
-class BadAnswerError(NeedsApprovalError):
+class BadAnswerError(NeedsApprovalError, code="IC4002"):
     """An answer to a question is there, but not valid; it has to be given again."""
-
-    code = "IC4002"

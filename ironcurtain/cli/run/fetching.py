@@ -57,12 +57,12 @@ def fetch_aloud(name: str, wanted: Wanted, known: FetchedServer | None) -> Fetch
         return known
     manager = "npm" if wanted.manager == "npm" else "Python"
     package = visible(wanted.packages[0])
-    _say(f"fetching: {name}: the {manager} package {package} (none of its code is run) ...")
+    print_note(f"fetching: {name}: the {manager} package {package} (none of its code is run) ...")
     found = fetch(wanted, known)
-    _say(f"fetched: {name}: {visible(found.package)} {visible(found.version)}")
+    print_note(f"fetched: {name}: {visible(found.package)} {visible(found.version)}")
     if found.unrun:
         scripts = f"note: {name}: install scripts were not run: {', '.join(map(visible, found.unrun))}"
-        _say(f"{scripts}; if it does not start, install it yourself")
+        print_note(f"{scripts}; if it does not start, install it yourself")
     return found
 
 
@@ -129,7 +129,8 @@ def _write(file: Path, found: dict[str, FetchedServer]) -> None:
             write_lock(file, made, mode=stat.S_IMODE(file.stat().st_mode) & 0o644)
 
 
-def _say(text: str) -> None:
+def print_note(text: str) -> None:
+    """Print a line to stderr, with what is not printable in it escaped."""
     click.echo(printable(text), err=True)
 
 

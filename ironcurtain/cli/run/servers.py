@@ -12,18 +12,15 @@ import click
 
 from ironcurtain.cli.options.options import CONFIG, FORMAT, MAX_COST, MODEL, OPA, Number
 from ironcurtain.cli.output.results import print_json
-from ironcurtain.errors import Exit, UsageError
-from ironcurtain.system.text import counted, printable, quoted, visible
+from ironcurtain.errors import Exit
+from ironcurtain.system.text import counted, printable, visible
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.matrix.report import Row
     from ironcurtain.analysis.onboarding.report import Onboarding
     from ironcurtain.cli.options.project import Project
-    from ironcurtain.integrations.clients.servers_file import Permissions
     from ironcurtain.model.annotations import Annotations
-    from ironcurtain.servers.config_model import Server, Servers
-    from ironcurtain.servers.fetched.lock import FetchedServer
-    from ironcurtain.system.frozen import JsonValue
+    from ironcurtain.servers.config_model import Server
 
 
 @click.group()
@@ -97,25 +94,26 @@ def add(
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.cli.run.fetching import visits
+    from ironcurtain.cli.run.server_entry import entry_of, fetched_of, permit, proposed, write_down
     from ironcurtain.integrations.clients.servers_file import Permissions
     from ironcurtain.servers.config import check_servers
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched
     from ironcurtain.servers.listing import list_tools
 
     project = read_project(config)
-    entry = _entry(words, env, cwd)
+    entry = entry_of(words, env, cwd)
     more = Permissions.of(allow_write, allow_domain)
     if entry is None and more.any:
-        return _permit(project, name, more)
+        return permit(project, name, more)
     if entry is not None and more.any:
         entry["sandbox"] = more.added_to({}, ())
-    proposed = _proposed(project, name, entry)
-    fetched = _fetched(project, name, proposed.servers[name])
-    lock = with_fetched(read_lock(_file(project)), fetched)
-    tools = list_tools(check_servers(proposed, _file(project), lock), visits(), only=[name], timeout=timeout)
+    file, servers = project.path("servers"), proposed(project, name, entry)
+    fetched = fetched_of(project, name, servers.servers[name])
+    lock = with_fetched(read_lock(file), fetched)
+    tools = list_tools(check_servers(servers, file, lock), visits(), only=[name], timeout=timeout)
     _say(f"read: {counted(len(tools[name]), 'tool')} of {name}")
-    if _write_down(project, name, entry, fetched):
-        _say(f"written: {name} in {_file(project).name}")
+    if write_down(project, name, entry, fetched):
+        _say(f"written: {name} in {file.name}")
     with spending(max_cost) as ledger:
         annotations = annotate_tools(project, tools, model, ledger).annotations
     _say(f"annotated: {counted(len(tools[name]), 'tool')} of {name}")
@@ -182,7 +180,8 @@ def list_(*, config: str | None, format_: str) -> Exit:
     from ironcurtain.system.files import has_content, load
 
     project = read_project(config)
-    configured = load(_file(project), Servers).servers if has_content(_file(project)) else {}
+    file = project.path("servers")
+    configured = load(file, Servers).servers if has_content(file) else {}
     published = published_annotations(project.path("output"))
     known = {name: len(each.tools) for name, each in published.servers.items()} if published else {}
     listed = tuple(
@@ -228,7 +227,7 @@ def remove(*, name: str, config: str | None) -> Exit:
     from ironcurtain.system.files import has_content, load
 
     project = read_project(config)
-    file = _file(project)
+    file = project.path("servers")
     with servers_file.alone(file):
         text = servers_file.read_or_start(file)
         servers_file.write(file, servers_file.without_server(text, str(file), name))
@@ -244,133 +243,6 @@ def remove(*, name: str, config: str | None) -> Exit:
     if any(each.server == name for each in confirmed):
         _say(f"{confirmations.name} still speaks of {name}: remove its entries, too")
     return Exit.YES
-
-
-def _permit(project: Project, name: str, more: Permissions) -> Exit:
-    """Add permissions to the sandbox of a server that is there."""
-    from ironcurtain.integrations.clients import servers_file
-    from ironcurtain.servers.config import check_servers
-    from ironcurtain.servers.config_model import Servers
-    from ironcurtain.system.files import parse_document
-
-    file = _file(project)
-    with servers_file.alone(file):
-        text = servers_file.read_or_start(file)
-        parse_document(text, str(file), Servers)
-        named = _permitted_domains(project, name)
-        changed = servers_file.with_permissions(text, str(file), name, more, named)
-        check_servers(parse_document(changed, str(file), Servers), file)
-        if changed != text:
-            servers_file.write(file, changed)
-    for what in more.words:
-        _say(f"written: the sandbox of {name} {what}")
-    _say("a proxy that runs takes it at its next start")
-    return Exit.YES
-
-
-def _permitted_domains(project: Project, name: str) -> tuple[str, ...]:
-    """Return the domains that the published rules open: a list of the configuration stands in their place."""
-    from ironcurtain.bundle.archive import Bundle
-    from ironcurtain.bundle.content import PolicyContent
-    from ironcurtain.enforcement.sandbox.profile import can_be_let_through
-    from ironcurtain.enforcement.sandbox.reach.reach import reach_of
-
-    bundle = project.path("output") / "bundle"
-    if not bundle.exists():
-        return ()
-    reach = reach_of(PolicyContent.of(Bundle.read(bundle)), name)
-    return tuple(domain for domain in reach.domains if can_be_let_through(domain))
-
-
-def _file(project: Project) -> Path:
-    return project.path("servers")
-
-
-def _entry(words: tuple[str, ...], env: tuple[str, ...], cwd: str | None) -> dict[str, JsonValue] | None:
-    """Return the entry that the command line asks for; None if it asks to go on with one that is there."""
-    if not words:
-        if env or cwd:
-            raise UsageError("--env and --cwd belong to a command", hint="Give the command behind --.")
-        return None
-    variables: dict[str, JsonValue] = dict(each.partition("=")[::2] for each in env)
-    if not all(variables) or not all("=" in each for each in env):
-        raise UsageError("--env wants KEY=VALUE")
-    entry: dict[str, JsonValue] = {"command": words[0]}
-    if words[1:]:
-        entry["args"] = list(words[1:])
-    if variables:
-        entry["env"] = variables
-    if cwd is not None:
-        entry["cwd"] = cwd
-    return entry
-
-
-def _proposed(project: Project, name: str, entry: dict[str, JsonValue] | None) -> Servers:
-    """Return the servers as they will be; nothing is written before the new one has shown its tools.
-
-    Raises:
-        UsageError: If the server is there with another command, or there is neither server nor command.
-    """
-    from ironcurtain.servers.config_model import Servers
-    from ironcurtain.system.files import parse_document
-
-    return parse_document(_with_entry(project, name, entry), str(_file(project)), Servers)
-
-
-def _with_entry(project: Project, name: str, entry: dict[str, JsonValue] | None) -> str:
-    from ironcurtain.integrations.clients import servers_file
-    from ironcurtain.servers.config_model import Server, Servers
-    from ironcurtain.system import json_text
-    from ironcurtain.system.files import parse_document
-
-    file = _file(project)
-    text = servers_file.read_or_start(file)
-    there = parse_document(text, str(file), Servers).servers.get(name)
-    if there is None and entry is None:
-        raise UsageError(
-            f"there is no server {quoted(name)} yet",
-            where=str(file),
-            hint=f"Give its command: ironcurtain servers add {visible(name)} -- COMMAND …",
-        )
-    if entry is None or there == Server.model_validate_json(json_text.canonical(entry)):
-        return text
-    if there is not None:
-        raise UsageError(
-            f"the server {quoted(name)} is there with another command or other keys",
-            where=str(file),
-            hint="Give the name alone to go on with it, or remove it first, or edit the file.",
-        )
-    return servers_file.with_server(text, str(file), name, entry)
-
-
-def _fetched(project: Project, name: str, server: Server) -> dict[str, FetchedServer]:
-    """Fetch the server where its command would, by what is pinned of it."""
-    from ironcurtain.cli.run.fetching import fetch_aloud, wanted_of
-    from ironcurtain.servers.fetched.lock import read_lock
-
-    wanted = wanted_of(server) if server.sandbox is not False else None
-    if wanted is None:
-        return {}
-    return {name: fetch_aloud(name, wanted, read_lock(_file(project)).servers.get(name))}
-
-
-def _write_down(
-    project: Project, name: str, entry: dict[str, JsonValue] | None, fetched: dict[str, FetchedServer]
-) -> bool:
-    """Write the server into the file as that is now; tell whether it was not there yet."""
-    from ironcurtain.integrations.clients import servers_file
-    from ironcurtain.servers.fetched.lock import read_lock, with_fetched, write_lock
-
-    file = _file(project)
-    with servers_file.alone(file):
-        lock = read_lock(file)
-        if (made := with_fetched(lock, fetched)) != lock:
-            write_lock(file, made)
-        text = _with_entry(project, name, entry)
-        if file.exists() and text == servers_file.read_or_start(file):
-            return False
-        servers_file.write(file, text)
-    return True
 
 
 def _report(project: Project, name: str, annotations: Annotations, opa: str | None) -> Onboarding:

@@ -2,5 +2,5 @@
 
 In: decisions and how calls ended. Out: `SESSION.jsonl`, in which every changed, removed or reordered line
 is found, and secrets are redacted. Open `record_types.py` first for what a record holds, then `log.py`
-(writing), `hash_chain.py` (how records are chained) and `verify.py` (checking).
+(writing), `hash_chain.py` (how records are chained) and `reader.py` (reading, checking).
 """

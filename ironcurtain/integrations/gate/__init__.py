@@ -2,5 +2,5 @@
 
 In: a bundle with its sources, or the state of a git branch. Out: a `GateReport` of checks that passed,
 failed or could not be made. Open `checks/all_checks.py` first, the list; `reading.py` finds what is
-reviewed, `review.py` compares it with an older policy.
+reviewed, `report.py` compares it with an older policy.
 """
