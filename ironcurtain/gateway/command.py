@@ -28,7 +28,7 @@ Output: TypeAlias = Literal["text", "json", "jsonl"] | Callable[[str], Any]
 DEFAULT_TIMEOUT = 30.0
 MAX_OUTPUT = 4 << 20
 _CHUNK = 1 << 16
-_LAUNCHER = Path(__file__).parents[1] / "servers" / "parent_death.py"
+_LAUNCHER = Path(__file__).parents[1] / "servers" / "process_tree.py"
 """A script of the standard library alone that ends with all that it started; it is run, not imported."""
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursor movements

@@ -34,8 +34,8 @@ from ironcurtain.errors import GatewayError, Place
 from ironcurtain.gateway import keywords
 from ironcurtain.gateway.command import Command
 from ironcurtain.gateway.keywords import near, told_with_the_rest
-from ironcurtain.gateway.output import OutputPolicy
-from ironcurtain.gateway.output_rules import OutputPolicyError
+from ironcurtain.gateway.output.policy import OutputPolicy
+from ironcurtain.gateway.output.rules import OutputPolicyError
 from ironcurtain.gateway.roles import UnclearRolesError, arguments_of
 from ironcurtain.model.annotations import Argument
 from ironcurtain.system.text import quoted

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.gateway.gateway import load_gateway
-from ironcurtain.gateway.output import OutputPolicy
-from ironcurtain.gateway.output_rules import OutputPolicyError
+from ironcurtain.gateway.output.policy import OutputPolicy
+from ironcurtain.gateway.output.rules import OutputPolicyError
 from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.servers.fetched.lock import ServerLock, lock_of, read_lock
 from ironcurtain.servers.fetched.resolve import InstalledPackage, resolved

@@ -1,7 +1,7 @@
 """The stdio transport to one MCP server: its process, one JSON-RPC message a line, and bounds on both.
 
 The SDK's own stdio client trusts the server: a line may be endless, garbage may come without end, and a
-proxy that is killed leaves the server's children behind. A server here ends with us (see `parent_death.py`),
+proxy that is killed leaves the server's children behind. A server here ends with us (see `process_tree.py`),
 and one that breaks a bound is stopped. To the session that looks like any other end of its connection.
 """
 
@@ -29,7 +29,7 @@ from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, jsonr
 from ironcurtain.errors import ServerFailedError
 from ironcurtain.system.text import visible
 
-_LAUNCHER = Path(__file__).with_name("parent_death.py")
+_LAUNCHER = Path(__file__).with_name("process_tree.py")
 _MAX_WORDS = 4_096
 _POLL = 0.01
 _LONG_LINE = 64 << 10

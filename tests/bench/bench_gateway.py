@@ -22,7 +22,7 @@ from support.support_desk import Desk
 from ironcurtain import Policy
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import inventory_of
 from ironcurtain.gateway import Gateway, define_tool
-from ironcurtain.gateway.output import OutputPolicy
+from ironcurtain.gateway.output.policy import OutputPolicy
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
 ROW = {

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from support import output_paths as other
 from support.examples import examples
 
-from ironcurtain.gateway.automaton import covers
-from ironcurtain.gateway.output import OutputPolicy
-from ironcurtain.gateway.output_rules import OutputPolicyError
-from ironcurtain.gateway.paths import parse
-from ironcurtain.gateway.projection import project
+from ironcurtain.gateway.output.automaton import covers
+from ironcurtain.gateway.output.paths import parse
+from ironcurtain.gateway.output.policy import OutputPolicy
+from ironcurtain.gateway.output.projection import project
+from ironcurtain.gateway.output.rules import OutputPolicyError
 
 quick = settings(max_examples=examples(200), deadline=None)
 

@@ -11,7 +11,7 @@ from ironcurtain.gateway.definition import Tool
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.keywords import near
 from ironcurtain.gateway.option_positions import option_positions, unexamined
-from ironcurtain.gateway.outcome_table import Table, outcome_table
+from ironcurtain.gateway.output.outcome_table import Table, outcome_table
 from ironcurtain.servers.config_model import Server
 from ironcurtain.system.text import counted, quoted, visible
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ironcurtain.gateway.definition import Tool
-    from ironcurtain.gateway.output import OutputPolicy
+    from ironcurtain.gateway.output.policy import OutputPolicy
     from ironcurtain.servers.config import ServerConfig
 
 _MOST_NOTES = 10
@@ -56,7 +56,7 @@ def command(*, tool: str, sample: str, tools: str) -> Exit:
     could never be returned.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.gateway.keywords import near
-    from ironcurtain.gateway.output import UnfilterableError
+    from ironcurtain.gateway.output.policy import UnfilterableError
     from ironcurtain.servers.config import load_servers
 
     known = _policies(load_servers(Path(tools)))
@@ -85,7 +85,7 @@ def _otherwise(tool: Tool | None, value: JsonValue) -> Iterator[str]:
     """Yield where a sample is not what the tool may answer, which is checked before anything is filtered."""
     from pydantic import ValidationError
 
-    from ironcurtain.gateway.paths import Key
+    from ironcurtain.gateway.output.paths import Key
 
     if tool is None:
         return
@@ -100,7 +100,7 @@ def _otherwise(tool: Tool | None, value: JsonValue) -> Iterator[str]:
 
 def _policies(config: ServerConfig) -> dict[str, _Named]:
     from ironcurtain.gateway.gateway import load_gateway
-    from ironcurtain.gateway.output import OutputPolicy
+    from ironcurtain.gateway.output.policy import OutputPolicy
 
     found: dict[str, _Named] = {}
     for name, server in config.servers.items():
@@ -113,7 +113,7 @@ def _policies(config: ServerConfig) -> dict[str, _Named]:
 
 
 def _read(path: Path) -> JsonValue:
-    from ironcurtain.gateway.output import UnfilterableError, read_value
+    from ironcurtain.gateway.output.policy import UnfilterableError, read_value
 
     try:
         text = path.read_bytes()

@@ -30,7 +30,7 @@ from ironcurtain.enforcement.approvals.describe import effect_of, resources_of
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, ApprovalRequest, NoticeResource
 from ironcurtain.errors import UsageError
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.servers import parent_death
+from ironcurtain.servers import process_tree
 from ironcurtain.system import json_text
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import cut, isolated, quoted, visible
@@ -159,7 +159,7 @@ class Hook:
             facts.seek(0)
             process = subprocess.Popen(  # noqa: S603 - the user's own command, no shell, no text of a call
                 [
-                    *(sys.executable, "-I", "-S", parent_death.__file__, str(os.getpid())),
+                    *(sys.executable, "-I", "-S", process_tree.__file__, str(os.getpid())),
                     *(str(self._command.program), *self._command.arguments),
                 ],
                 cwd="/",

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 
 from ironcurtain.enforcement.proxy.runner import ProxyOptions, run_proxy
 from ironcurtain.errors import Exit, IronCurtainError
-from ironcurtain.servers.parent_death import adopting
+from ironcurtain.servers.process_tree import adopting
 from ironcurtain.system.text import printable
 
 _LAST_THREADS = 1.0

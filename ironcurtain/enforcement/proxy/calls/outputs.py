@@ -18,9 +18,9 @@ from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.gateway.admission import RULES, Admission, Stage
 from ironcurtain.gateway.calling import INTERNAL, CallNotes
-from ironcurtain.gateway.output import Filtered, OutputPolicy, UnfilterableError, read_value
-from ironcurtain.gateway.output_rules import Action
-from ironcurtain.gateway.projection import Schema, project
+from ironcurtain.gateway.output.policy import Filtered, OutputPolicy, UnfilterableError, read_value
+from ironcurtain.gateway.output.projection import Schema, project
+from ironcurtain.gateway.output.rules import Action
 from ironcurtain.model.verdict import Verdict
 
 Tool = tuple[str, str]

@@ -19,7 +19,7 @@ from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory, inventory_of
 from ironcurtain.gateway.calling import NOTES, ToolFailedError, call_tool
 from ironcurtain.gateway.gateway import Gateway, load_gateway
-from ironcurtain.gateway.output import OutputPolicy
+from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.workers import Workers
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.declared import declared_digest

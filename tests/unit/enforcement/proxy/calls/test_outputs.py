@@ -10,7 +10,7 @@ import pytest
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.proxy.calls.outputs import Outputs
 from ironcurtain.gateway.calling import CallNotes
-from ironcurtain.gateway.output import OutputPolicy
+from ironcurtain.gateway.output.policy import OutputPolicy
 
 ADDRESS = "ada@example.com"
 

@@ -13,8 +13,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from ironcurtain.gateway.automaton import State
-from ironcurtain.gateway.output import OutputPolicy
-from ironcurtain.gateway.output_rules import Action
+from ironcurtain.gateway.output.policy import OutputPolicy
+from ironcurtain.gateway.output.rules import Action
 
 Schema = dict[str, JsonValue]
 

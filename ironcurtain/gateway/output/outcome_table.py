@@ -12,8 +12,8 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from ironcurtain.gateway.automaton import State
-from ironcurtain.gateway.output import OutputPolicy
-from ironcurtain.gateway.output_rules import Action
+from ironcurtain.gateway.output.policy import OutputPolicy
+from ironcurtain.gateway.output.rules import Action
 from ironcurtain.gateway.paths import Key
 
 _DEFS = "#/$defs/"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.gateway.output import OutputPolicy, UnfilterableError, mask, read_value
-from ironcurtain.gateway.output_rules import OutputPolicyError
-from ironcurtain.gateway.paths import AnyIndex, AnyKey, Deep, Index, Key, PathSyntaxError, parse
+from ironcurtain.gateway.output.paths import AnyIndex, AnyKey, Deep, Index, Key, PathSyntaxError, parse
+from ironcurtain.gateway.output.policy import OutputPolicy, UnfilterableError, mask, read_value
+from ironcurtain.gateway.output.rules import OutputPolicyError
 
 UNDERSTOOD = [
     (".", ()),

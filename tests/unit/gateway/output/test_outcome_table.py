@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from ironcurtain.gateway.outcome_table import outcome_table
-from ironcurtain.gateway.output import OutputPolicy
+from ironcurtain.gateway.output.outcome_table import outcome_table
+from ironcurtain.gateway.output.policy import OutputPolicy
 
 PERSON: dict[str, Any] = {
     "type": "object",

@@ -1,6 +1,6 @@
 """Starts one MCP server so that it, and all it starts, ends with its owner. Run as a script.
 
-    python -I -S parent_death.py OWNER-PID PROGRAM ARGUMENT…
+    python -I -S process_tree.py OWNER-PID PROGRAM ARGUMENT…
 
 The server inherits standard input and output, so not one byte is copied here. This small program, of the
 standard library alone, stays as its parent: on Linux it adopts whatever the server leaves behind, and the
