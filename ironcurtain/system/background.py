@@ -1,4 +1,4 @@
-"""Work in a thread beside one's own; where nobody waits for it any more, its programs end."""
+"""Work in a thread of the background; where nobody waits for it any more, its programs end."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ G = TypeVar("G")
 T = TypeVar("T")
 
 
-class _Errand:
-    """The programs that one piece of work runs, and what it has others do beside it."""
+class _ProcessScope:
+    """The programs that one piece of work runs, and what it has others do in the background."""
 
-    def __init__(self, outer: _Errand | None) -> None:
+    def __init__(self, outer: _ProcessScope | None) -> None:
         self.outer = outer
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -45,11 +45,11 @@ class _Errand:
                 kill_group(process)
 
 
-_ERRAND: ContextVar[_Errand | None] = ContextVar("errand", default=None)
+_SCOPE: ContextVar[_ProcessScope | None] = ContextVar("process_scope", default=None)
 
 
 @contextmanager
-def beside(work: Callable[[], T]) -> Iterator[Future[T]]:
+def in_background(work: Callable[[], T]) -> Iterator[Future[T]]:
     """Do some work in a thread while the block runs; wait for its end.
 
     Where an error or an interrupt leaves the block, the programs that the work has started are killed, and so
@@ -57,56 +57,56 @@ def beside(work: Callable[[], T]) -> Iterator[Future[T]]:
 
     `work` takes its result or its error to the future that is yielded.
     """
-    own, context = _Errand(_ERRAND.get()), copy_context()
-    context.run(_ERRAND.set, own)
+    scope, context = _ProcessScope(_SCOPE.get()), copy_context()
+    context.run(_SCOPE.set, scope)
     with ThreadPoolExecutor(1) as pool:
         try:
             yield pool.submit(context.run, work)
         except BaseException:
-            own.end()
+            scope.end()
             raise
 
 
 @contextmanager
-def errand() -> Iterator[None]:
+def process_scope() -> Iterator[None]:
     """Let the programs that are started in this block, or in a thread that works for it, end with it.
 
     That is, where an error, an interrupt or a cancellation leaves the block: then they are killed, and so are
     those that such a thread starts later.
     """
-    own = _Errand(_ERRAND.get())
-    before = _ERRAND.set(own)
+    scope = _ProcessScope(_SCOPE.get())
+    before = _SCOPE.set(scope)
     try:
         yield
     except BaseException:
-        own.end()
+        scope.end()
         raise
     finally:
-        _ERRAND.reset(before)
+        _SCOPE.reset(before)
 
 
-def carried(work: Callable[[G], T]) -> Callable[[G], T]:
-    """Return the same work, which belongs to the errand of this thread in whatever thread it is done."""
-    own = _ERRAND.get()
+def within_scope(work: Callable[[G], T]) -> Callable[[G], T]:
+    """Return the same work, done in the process scope of this thread, whatever thread does it."""
+    scope = _SCOPE.get()
 
     def run(given: G) -> T:
-        before = _ERRAND.set(own)
+        before = _SCOPE.set(scope)
         try:
             return work(given)
         finally:
-            _ERRAND.reset(before)
+            _SCOPE.reset(before)
 
     return run
 
 
 @contextmanager
 def watched(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Let a program end with the work that started it, if that is done beside other work."""
+    """Let a program end with the work that started it, if that is done in the background."""
     with ExitStack() as stack:
-        each = _ERRAND.get()
-        while each is not None:
-            stack.enter_context(each.runs(process))
-            each = each.outer
+        scope = _SCOPE.get()
+        while scope is not None:
+            stack.enter_context(scope.runs(process))
+            scope = scope.outer
         yield
 
 

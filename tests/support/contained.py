@@ -94,7 +94,7 @@ class Scene:
         """Return what holds for every server here."""
         return SandboxInputs(
             home=self.home,
-            sandbox=self.inside,
+            workspace=self.inside,
             own=(self.home / ".ironcurtain",),
             protected=(self.root / "mcp-servers.json",),
             directory=self.root,

@@ -240,7 +240,7 @@ class _Attack:
         words, strays, answered = LastWords(), [], 0
         inputs = SandboxInputs(
             home=Path(self._scratch.home),
-            sandbox=Path(self._scratch.sandbox),
+            workspace=Path(self._scratch.sandbox),
             own=(),
             protected=(self._config.path,),
             directory=self._config.directory,

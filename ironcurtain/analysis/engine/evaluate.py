@@ -24,7 +24,7 @@ from ironcurtain.errors import EngineFailedError, VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system import assets
-from ironcurtain.system.background import carried
+from ironcurtain.system.background import within_scope
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import visible
@@ -84,7 +84,7 @@ def evaluate(questions: Mapping[str, PolicyInput], bundle: Bundle, opa: OpaComma
         archive.write_bytes(bundle.archive())
         parts = [{id_: questions[id_] for id_ in ids[n::shards]} for n in range(shards)]
         results = list(
-            pool.map(carried(lambda n: _evaluate_shard(parts[n], place, n, archive, opa)), range(shards))
+            pool.map(within_scope(lambda n: _evaluate_shard(parts[n], place, n, archive, opa)), range(shards))
         )
     answers = {id_: answer for result in results for id_, answer in result.items()}
     if missing := sorted(set(ids) - answers.keys()):

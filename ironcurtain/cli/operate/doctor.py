@@ -117,7 +117,7 @@ def command(
         audit=audit_directory(),
         cwd=Path.cwd(),
         opa=Path(opa) if opa else None,
-        sandbox=Path(sandbox) if sandbox else None,
+        workspace=Path(sandbox) if sandbox else None,
         verify_key=Path(verify_key) if verify_key else None,
         expect_revision=expect_revision,
         min_serial=min_serial,

@@ -3,7 +3,7 @@
 Commands that write and review policies take the project's own bundle where none is named. Commands that
 enforce one take none from where they are run: whoever can write there could swap the policy.
 
-The option `--caller` of the commands that decide calls.
+`caller_facts` reads the option `--caller` of the commands that decide calls.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import click
 
 from ironcurtain.errors import UsageError
-from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.system.frozen import JsonValue
 
 F = TypeVar("F", bound=Callable[..., object])
 Needed = Literal["all", "none", "any"]
@@ -106,6 +107,8 @@ def caller_facts(text: str | None) -> dict[str, JsonValue] | None:
     Raises:
         UsageError: If it is no JSON object.
     """
+    from ironcurtain.system import json_text
+
     if text is None:
         return None
     try:

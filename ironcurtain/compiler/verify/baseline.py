@@ -16,7 +16,7 @@ from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import with_records
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.system.background import beside
+from ironcurtain.system.background import in_background
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def record_policy(settled: RepairResult, builder: PolicyBuilder, guarantees: Gua
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]
     evidence = Evidence(bundle, demanded, guarantees, builder.opa)
-    with beside(evidence.gathered) as gathering:
+    with in_background(evidence.gathered) as gathering:
         records = record(fresh, partial(builder.attempt, bundle))
         gathering.result()
     left_out = generated.left_out

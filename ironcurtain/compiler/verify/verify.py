@@ -31,7 +31,7 @@ from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationErr
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system import json_text
-from ironcurtain.system.background import beside
+from ironcurtain.system.background import in_background
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import counted, marked, visible
 
@@ -55,7 +55,7 @@ def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoRep
         bundle.write_directory(directory)
         schema.parent.mkdir()
         schema.write_text(json_text.pretty(policy_input_schema(registry)), encoding="utf-8")
-        with beside(partial(opa.test, directory)) as testing:
+        with in_background(partial(opa.test, directory)) as testing:
             opa.check(directory, bundle=True, schemas=schema.parent)
             report = testing.result()
     raise_all([VerificationError(f"the Rego test {visible(t.name)} {t.outcome}") for t in report.failures])
@@ -83,7 +83,7 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
         VerificationError: If a decision is undefined, so that nothing can be said.
     """
     engine = OpaCommand(opa)
-    with beside(partial(_scenarios, bundle, scenarios, engine)) as deciding:
+    with in_background(partial(_scenarios, bundle, scenarios, engine)) as deciding:
         checks = [_revision(bundle), _opa_check(bundle, engine)]
         # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
         outcome = deciding.result() if checks[-1].name != REJECTED else _DecidedScenario()

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from anyio import to_thread
 
-from ironcurtain.system.background import errand
+from ironcurtain.system.background import process_scope
 
 T = TypeVar("T")
 
@@ -18,5 +18,5 @@ async def run_blocking(work: Callable[[], T]) -> T:
     Whoever is cancelled goes on at once. The programs that the work has started are killed then; the thread
     ends when it can, and what it returns is lost.
     """
-    with errand():
+    with process_scope():
         return await to_thread.run_sync(work, abandon_on_cancel=True)

@@ -262,7 +262,7 @@ def _sandbox_inputs(config: ServerConfig, policy: Policy, options: ProxyOptions)
     )
     return SandboxInputs(
         home=home,
-        sandbox=next(iter(sandbox), None),
+        workspace=next(iter(sandbox), None),
         own=tuple(own_places()),
         protected=tuple(map(Path, deployment.protected)),
         directory=config.directory,

@@ -278,7 +278,7 @@ class SandboxLauncher:
 
 
 def _reachable(config: ServerConfig, inputs: SandboxInputs) -> tuple[Path, ...]:
-    session = (Path(os.path.realpath(inputs.sandbox)),) if inputs.sandbox else ()
+    session = (Path(os.path.realpath(inputs.workspace)),) if inputs.workspace else ()
     return (*session, *config.writable(inputs.home))
 
 

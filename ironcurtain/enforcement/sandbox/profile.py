@@ -37,7 +37,7 @@ class SandboxInputs:
 
     Attributes:
         home: The home directory.
-        sandbox: The session's directory, which every server may write; None for none.
+        workspace: The session's directory, which every server may write; None for none.
         own: The system's own files and directories: approvals, audit logs, keys. No server can read them.
         protected: What no server can write.
         configuration: What the policy and the servers are configured by, with secrets of other servers in
@@ -51,7 +51,7 @@ class SandboxInputs:
     """
 
     home: Path
-    sandbox: Path | None
+    workspace: Path | None
     own: tuple[Path, ...]
     protected: tuple[Path, ...]
     directory: Path
@@ -128,7 +128,7 @@ def build_profile(
     ours = [real for path in [*inputs.own, *inputs.configuration] if (real := _real(path)) != running]
     _check_own(name, [*wanted.allow_read, *wanted.allow_write], [*ours, running])
     secrets = [_real(path) for path in sign_ins(inputs.home)]
-    session = [_real(inputs.sandbox)] if inputs.sandbox and reach.session else []
+    session = [_real(inputs.workspace)] if inputs.workspace and reach.session else []
     kept = _kept(wanted, [*ours, *secrets, running], session, inputs)
     opened = opened_by(reach, home, lambda named: _paths(inputs, named), kept)
     own = program_places(server, inputs.directory, home)

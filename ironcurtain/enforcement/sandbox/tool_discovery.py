@@ -55,7 +55,7 @@ def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
 def _inputs(config: ServerConfig) -> SandboxInputs:
     return SandboxInputs(
         home=Path.home(),
-        sandbox=None,
+        workspace=None,
         own=(user_directory(), Path.home() / CONFIGURATION_DIRECTORY),
         protected=(config.path,),
         directory=config.directory,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ironcurtain.gateway.paths import AnyIndex, AnyKey, Deep, Index, Key, Path, Step
+from ironcurtain.gateway.output.paths import AnyIndex, AnyKey, Deep, Index, Key, Path, Step
 
 Position: TypeAlias = tuple[int, int]
 """A path, by its number, and how many of its steps have been taken."""

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from ironcurtain.gateway.automaton import State
+from ironcurtain.gateway.output.automaton import State
+from ironcurtain.gateway.output.paths import Key
 from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.output.rules import Action
-from ironcurtain.gateway.paths import Key
 
 _DEFS = "#/$defs/"
 _MOST_ROWS = 10_000

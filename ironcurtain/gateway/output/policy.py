@@ -20,8 +20,8 @@ from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
-from ironcurtain.gateway.automaton import Automaton, State, TooManyStatesError
-from ironcurtain.gateway.output_rules import (
+from ironcurtain.gateway.output.automaton import Automaton, State, TooManyStatesError
+from ironcurtain.gateway.output.rules import (
     MAX_RULES,
     Action,
     OutputPolicyError,

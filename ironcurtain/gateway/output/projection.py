@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from ironcurtain.gateway.automaton import State
+from ironcurtain.gateway.output.automaton import State
 from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.output.rules import Action
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ironcurtain.gateway.automaton import TooManyStatesError, covers
-from ironcurtain.gateway.paths import Path, PathSyntaxError, parse
+from ironcurtain.gateway.output.automaton import TooManyStatesError, covers
+from ironcurtain.gateway.output.paths import Path, PathSyntaxError, parse
 
 MAX_RULES = 100
 

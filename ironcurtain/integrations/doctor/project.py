@@ -100,7 +100,7 @@ def decision(subject: Installation) -> Iterator[Diagnosis]:
     try:
         with Policy.load(
             subject.bundle,
-            sandbox=subject.sandbox,
+            sandbox=subject.workspace,
             servers=servers,
             opa=subject.opa,
             verify_key=subject.verify_key,
@@ -246,7 +246,7 @@ _PRIVATE_MARK = b"PRIVATE KEY"
 def approvals(subject: Installation) -> Iterator[Diagnosis]:
     """Look at the approvals directory and its key: private, and out of reach of agent and servers."""
     place, key = subject.approvals
-    reachable = [*([subject.sandbox] if subject.sandbox is not None else []), *_working_roots(subject)]
+    reachable = [*([subject.workspace] if subject.workspace is not None else []), *_working_roots(subject)]
     try:
         if not os.path.lexists(place):
             check_outside(place, reachable)

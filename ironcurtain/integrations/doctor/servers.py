@@ -205,7 +205,7 @@ def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
     """Tell of every contained server what keys and sign-ins it can read, and how much is hidden of them."""
     settings = config.sandbox.filesystem
     grounds = SandboxInputs(
-        home=home, sandbox=None, own=(), protected=(), directory=config.directory, settings=settings
+        home=home, workspace=None, own=(), protected=(), directory=config.directory, settings=settings
     )
     contained = {
         name: each for name, each in config.servers.items() if each.command and each.sandbox is not False

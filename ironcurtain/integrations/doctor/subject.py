@@ -75,7 +75,7 @@ class Installation:
         cwd: The directory that the command runs in.
         project: Whether there is a project, or a bundle or servers were named.
         opa: The OPA executable, if one is named.
-        sandbox: The session's working directory, if there is one.
+        workspace: The session's working directory, if there is one.
         verify_key: The public key that the bundle has to be signed with, if there is one.
         expect_revision: The revision that it has to have, if one is known.
         min_serial: The least serial number that it may have, if one is known.
@@ -100,7 +100,7 @@ class Installation:
     audit: Path
     cwd: Path
     opa: Path | None = None
-    sandbox: Path | None = None
+    workspace: Path | None = None
     verify_key: Path | None = None
     clients: tuple[str, ...] = ()
     timeout: float = DEFAULT_TIMEOUT

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from ironcurtain.system.background import beside
+from ironcurtain.system.background import in_background
 from ironcurtain.system.subprocess_runner import ProcessOutput, run
 
 LONG = 600.0
@@ -30,7 +30,7 @@ def left(work: Callable[[], T], directory: Path, error: type[BaseException]) -> 
     """Begin some work and leave the block with an error when its program runs."""
 
     def block() -> None:
-        with beside(work) as begun:
+        with in_background(work) as begun:
             works.append(begun)
             while not (directory / "pid").exists():
                 time.sleep(0.01)
@@ -43,10 +43,10 @@ def left(work: Callable[[], T], directory: Path, error: type[BaseException]) -> 
 
 
 def test_the_result_and_the_error_of_the_work() -> None:
-    with beside(lambda: 7) as work:
+    with in_background(lambda: 7) as work:
         pass
     assert work.result() == 7
-    with beside(partial(int, "x")) as failing:
+    with in_background(partial(int, "x")) as failing:
         pass
     with pytest.raises(ValueError, match="invalid literal"):
         failing.result()
@@ -69,7 +69,7 @@ def test_no_program_runs_on_that_is_started_after_the_end(tmp_path: Path) -> Non
 
 def test_work_beside_work_ends_with_it(tmp_path: Path) -> None:
     def outer() -> ProcessOutput:
-        with beside(partial(sleep, tmp_path)) as inner:
+        with in_background(partial(sleep, tmp_path)) as inner:
             pass
         return inner.result()
 

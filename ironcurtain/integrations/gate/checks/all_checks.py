@@ -13,7 +13,7 @@ from ironcurtain.integrations.gate.checks.bundle import rendered, verified
 from ironcurtain.integrations.gate.checks.quality import attacked, clauses, coverage, findings, mutation
 from ironcurtain.integrations.gate.checks.sources import sources, tool_lists
 from ironcurtain.integrations.gate.subject import PolicyUnderReview
-from ironcurtain.system.background import beside
+from ironcurtain.system.background import in_background
 
 Checker = Callable[[PolicyUnderReview], tuple[Check, ...]]
 
@@ -50,7 +50,7 @@ def run_checks(subject: PolicyUnderReview) -> tuple[Check, ...]:
     """
     rules = run_check("rules", partial(rendered, subject))
     # While OPA checks and tests the bundle, our own part goes on.
-    with beside(partial(_about_rules, subject, rules)) as about:
+    with in_background(partial(_about_rules, subject, rules)) as about:
         bundle = run_check("verification", partial(verified, subject))
     if any(check.name == REJECTED and not _passed((check,)) for check in bundle):
         return (*bundle, *rules, *_unknown())

@@ -37,7 +37,7 @@ class Home:
         opened = Places(("~/open",), never=private)
         self.grounds = SandboxInputs(
             home=self.home,
-            sandbox=None,
+            workspace=None,
             own=(),
             protected=(),
             directory=root,

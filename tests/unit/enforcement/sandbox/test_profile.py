@@ -32,7 +32,7 @@ class Ground:
         made = Server.model_validate_json(json.dumps({"command": "x", "sandbox": server or None}))
         grounds = SandboxInputs(
             home=self.home,
-            sandbox=sandbox or self.work,
+            workspace=sandbox or self.work,
             own=(self.home / ".ironcurtain",),
             protected=(self.work / "policy", self.home / "elsewhere"),
             directory=self.root,

@@ -117,7 +117,7 @@ def test_an_opa_that_is_too_old(well: Installation) -> None:
 
 
 def test_a_sandbox_that_can_never_be_safe(well: Installation) -> None:
-    only(program.decision(replace(well, sandbox=Path("/"))), "the sandbox /", "directory of its own")
+    only(program.decision(replace(well, workspace=Path("/"))), "the sandbox /", "directory of its own")
 
 
 def test_a_bundle_that_is_not_there(well: Installation) -> None:
@@ -265,7 +265,7 @@ def test_an_approvals_key_that_others_can_read(well: Installation) -> None:
 def test_an_approvals_directory_that_the_agent_can_reach(well: Installation) -> None:
     place, _ = well.approvals
     place.mkdir(mode=0o700)
-    only(approvals(replace(well, sandbox=well.user)), "must lie apart", "outside the sandbox")
+    only(approvals(replace(well, workspace=well.user)), "must lie apart", "outside the sandbox")
 
 
 def test_one_audit_log_is_told_as_one(well: Installation) -> None:
