@@ -38,8 +38,6 @@ its standard error, and who is told why nothing more comes from it."""
 ServerLauncher: TypeAlias = Callable[[ServerConfig], Start]
 """Makes ready to start the servers of a configuration; raises `SandboxMissingError` where they have to be
 contained and cannot be."""
-
-
 _LAST_LINES = 5
 _MAX_LINE = 300
 _PLAIN_END = "it ended"

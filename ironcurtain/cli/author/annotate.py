@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ironcurtain.servers.listing import Tools
 
 _FLAGS = ("required", "recursive", "repository")
-
-
 _MEANINGS = ("codec", "relative_to", "assume_scheme")
 
 

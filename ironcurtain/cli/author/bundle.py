@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ironcurtain.model.annotations import Annotations
 
 _ARCHIVE = ".tar.gz"
-
-
 _NAMED = 5
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ironcurtain.compiler.questions.answers import AnswerCache
 
 _KEPT = "kept-customize"
-
-
 _MAX_TURNS = 5
 
 

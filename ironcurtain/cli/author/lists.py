@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 _TYPE = click.option(
     "--type", "kind", metavar="TYPE", help="For a new list: recipient, domain, repository, or a role's name."
 )
-
-
 _CLAUSE = click.option(
     "--clause", metavar="ID", default="", help="For a new list: the clause that asks for it, as C4."
 )
-
-
 _KEPT = "kept-lists"
 
 

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from ironcurtain.settings import Settings
 
 _WIDTH = 5
-
-
 _OUTCOMES = {"ok": "in order", "warn": "to look at", "fail": "failed", "skip": "not looked at"}
-
-
 _MODELS = ("model", "judge_model", "second_model")
 
 

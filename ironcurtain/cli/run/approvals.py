@@ -26,21 +26,13 @@ if TYPE_CHECKING:
     from ironcurtain.system.frozen import JsonValue
 
 F = TypeVar("F", bound=Callable[..., object])
-
-
 _DIRECTORY = click.option(
     "--dir", "directory", metavar="DIR", help="The approvals directory (default: ~/.ironcurtain/approvals)."
 )
-
-
 _KEY = click.option("--key", metavar="FILE", help="The key's file (default: ~/.ironcurtain/approvals.key).")
-
-
 _YES = click.option(
     "--yes", is_flag=True, help="Answer without asking back; needed where there is no terminal."
 )
-
-
 _ID = click.argument("id_", metavar="ID")
 
 
@@ -55,17 +47,9 @@ _WATCH = click.option(
     help="Stay and ring on a new request; at a terminal, read and answer them there, "
     "elsewhere print the list anew on each change.",
 )
-
-
 _WATCH_SECONDS = 0.5
-
-
 _QUESTION_LINES = 4
-
-
 _BEGINNING = re.compile(r"[0-9a-f]{1,16}")
-
-
 _PROBLEMS: dict[Recorded, str] = {
     "answered": "it is answered already; the first answer counts",
     "expired": "its time is over",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ironcurtain.servers.config import ServerConfig
 
 _ENVIRONMENTS = ("IRONCURTAIN_ENV", "ENVIRONMENT", "ENV", "APP_ENV", "PYTHON_ENV")
-
-
 _DEBUG = (
     "DEBUG AUDIT: the log shows the arguments of every call in clear, personal fields aside; "
     "never serve real people like this"

@@ -26,24 +26,14 @@ if TYPE_CHECKING:
     from ironcurtain.system.frozen import JsonValue
 
 CLIENT = click.argument("client", metavar="CLIENT|FILE")
-
-
 YES = click.option("--yes", is_flag=True, help="Do it without asking; needed where no terminal is.")
-
-
 SCOPE = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
     help="The user's configuration or the project's (default: the one that has servers).",
 )
-
-
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the difference.")
-
-
 _POSITIONS = "positions"
-
-
 _OURS = {_POSITIONS, "bundle", "http", "http_anywhere", *PolicyOptions.__annotations__}
 
 

@@ -35,8 +35,6 @@ MAX_DEPTH = 100
 MAX_NODES = 1_000_000
 
 Container: TypeAlias = dict[str, JsonValue] | list[JsonValue]
-
-
 _CONTAINERS: Final = (dict, list)
 
 
