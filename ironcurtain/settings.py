@@ -18,9 +18,10 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from ironcurtain.errors import FormatError, Place, raise_all
 from ironcurtain.model.annotations import IdentifierRole
+from ironcurtain.model.policy import Approver
 from ironcurtain.system import json_text
 from ironcurtain.system.files import has_content, read_text
-from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.frozen import Frozen, Slug, is_empty
 from ironcurtain.system.text import quoted, visible
 
 FILE_NAME = "ironcurtain.toml"
@@ -80,6 +81,7 @@ class Settings(Frozen):
         case_insensitive_hosts: Hosts whose path segments compare case-folded.
         directories: Directories by the names that the constitution has for them, `~/…` or absolute.
         roles: Identifier roles that the project adds.
+        approvers: Whose approval rules can ask for, by name: the tables `[approvers.NAME]`.
         guarantees: What the policy must never and must always do.
         diff_approvals: Changes that people approved.
         verify: What `ironcurtain verify` demands.
@@ -103,6 +105,7 @@ class Settings(Frozen):
     case_insensitive_hosts: tuple[str, ...] = DEFAULT_HOSTS
     directories: dict[DirectoryName, str] = Field(default_factory=dict)
     roles: tuple[IdentifierRole, ...] = ()
+    approvers: dict[Slug, Approver] = Field(default_factory=dict, exclude_if=is_empty)
     guarantees: str = "guarantees.yaml"
     diff_approvals: str = "diff-approvals.yaml"
     verify: VerifySettings = VerifySettings()

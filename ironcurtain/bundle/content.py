@@ -12,7 +12,7 @@ from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.conditions import If
-from ironcurtain.model.policy import Claim
+from ironcurtain.model.policy import Approver, Claim
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen
@@ -41,6 +41,7 @@ class RuleText(Frozen):
     """What people are told about a rule; `order` is its 1-based position in the policy.
 
     Attributes:
+        approver: Whose approval it asks for, by a name of the policy's approvers; None for anybody's.
         if_: Its conditions, for reports about the policy; None in bundles of before they were kept.
     """
 
@@ -49,6 +50,7 @@ class RuleText(Frozen):
     then: Verdict
     reason: str
     description: str
+    approver: str | None = None
     if_: If | None = Field(default=None, alias="if")
 
 
@@ -62,6 +64,7 @@ class _Rules(Frozen):
     rules: dict[str, RuleText]
     clauses: dict[str, _ClauseText]
     claims: tuple[Claim, ...] = ()
+    approvers: dict[str, Approver] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ class PolicyContent:
         clauses: The clauses' own words by id.
         sources: Where the clauses stand, `FILE:LINE`, by id.
         principles: Ids of the clauses that no rule needs to implement.
-        claims: What is said of clauses that no rule keeps; enforcement never reads it.
+        claims: What is said of clauses that no rule keeps. No verdict depends on it; whoever approves a call
+            is told of those that they must check.
+        approvers: Whose approval the rules can ask for, by name.
     """
 
     revision: str
@@ -91,6 +96,7 @@ class PolicyContent:
     sources: Mapping[str, str] = field(default_factory=dict)
     principles: frozenset[str] = frozenset()
     claims: tuple[Claim, ...] = ()
+    approvers: Mapping[str, Approver] = field(default_factory=dict)
 
     @classmethod
     def of(cls, bundle: Bundle) -> PolicyContent:
@@ -120,6 +126,7 @@ class PolicyContent:
             sources={id_: clause.source for id_, clause in rules.clauses.items()},
             principles=frozenset(id_ for id_, clause in rules.clauses.items() if clause.principle),
             claims=rules.claims,
+            approvers=rules.approvers,
         )
 
 

@@ -67,7 +67,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.model.annotations import Annotations, IdentifierRole
-from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.policy import Approver, CompiledPolicy
 from ironcurtain.servers.connect import ServerLauncher
 from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
@@ -87,6 +87,7 @@ class Options:
         serial: Number of the policy for "not older than" checks.
         sources: What people wrote for this compile, by digest.
         roles: Identifier roles that the project adds.
+        approvers: Whose approval rules can ask for, by name.
         directories: Directories that the configuration defines, by the name that clauses use.
         saved_tools: Prefer saved tool lists over live servers.
         offline: Start no server: tool lists are saved or recorded ones, or the compile fails.
@@ -105,6 +106,7 @@ class Options:
     case_insensitive_hosts: frozenset[str]
     sources: tuple[Source, ...]
     roles: tuple[IdentifierRole, ...] = ()
+    approvers: Mapping[str, Approver] = field(default_factory=dict)
     directories: Mapping[str, str] = field(default_factory=dict)
     saved_tools: bool = False
     offline: bool = False
@@ -296,6 +298,7 @@ def _rule_context(inputs: Inputs, annotations: Annotations, options: Options, ou
         options.case_insensitive_hosts,
         confirmations=inputs.confirmations,
         directories=options.directories,
+        approvers=options.approvers,
         published=published_policy(output),
     )
 

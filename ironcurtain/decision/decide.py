@@ -16,6 +16,7 @@ from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
+from ironcurtain.decision.escalation import with_checklist
 from ironcurtain.decision.finalize import merge, read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
@@ -185,7 +186,9 @@ def finalize(prepared: Prepared, answer: JsonValue, policy: LoadedPolicy) -> Dec
     """
     resources = prepared.call.resources
     read = read_answer(answer, {resource.id for resource in resources})
-    return merge(prepared.base, prepared.call.arguments, resources, prepared.minimum, read, policy.clauses)
+    arguments, minimum = prepared.call.arguments, prepared.minimum
+    merged = merge(prepared.base, arguments, resources, minimum, read, policy.clauses)
+    return with_checklist(merged, policy.content)
 
 
 def _parse(call: Call) -> dict[str, JsonValue]:

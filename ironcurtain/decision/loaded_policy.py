@@ -117,6 +117,7 @@ class LoadedPolicy:
         """
         self.deployment = deployment
         self.revision = content.revision
+        self.content = content
         self.clauses: Mapping[str, str] = MappingProxyType(dict(content.clauses))
         self._world = world
         self._registry = Registry(with_reserved_roles(content.annotations.roles))

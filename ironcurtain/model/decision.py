@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr
 
 from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue, is_empty
 
 
 class SubjectDecision(Frozen):
@@ -29,6 +29,18 @@ class SubjectDecision(Frozen):
     discharged: bool = False
 
 
+class ClauseCheck(Frozen):
+    """What a person must check before they approve a call: a clause that no rule can test.
+
+    Attributes:
+        clause: The clause's id.
+        text: The clause in its own words.
+    """
+
+    clause: str
+    text: str
+
+
 class Decision(Frozen):
     """The verdict for one call, the rule that caused it, the reason and the trace of every subject.
 
@@ -42,6 +54,9 @@ class Decision(Frozen):
         arguments: The canonical arguments, exactly what the server is to be sent; None when the call
             was refused before they existed.
         drift_checked: Whether the live tool was compared with the annotated one.
+        checks: Of a call that is escalated, what the person who is asked must check.
+        approvers: Of a call that is escalated, whose approval its rules ask for, all of them, by name; empty
+            where any person will do whom the deployment lets approve.
         cause: Why the call cannot be judged exactly, where that is so: the reason's code, and what of it an
             agent may read. It is no part of the format: a decision that was read from JSON has none.
     """
@@ -59,6 +74,8 @@ class Decision(Frozen):
     subjects: tuple[SubjectDecision, ...] = ()
     arguments: dict[str, JsonValue] | None = Field(default=None)
     drift_checked: bool = False
+    checks: tuple[ClauseCheck, ...] = Field(default=(), exclude_if=is_empty)
+    approvers: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     _cause: Reason | None = PrivateAttr(default=None)
 
     @property

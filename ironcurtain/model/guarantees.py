@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, JsonValue, ServerName
+from ironcurtain.system.frozen import Frozen, JsonValue, ServerName, is_empty
 
 
 class GuaranteeScope(Frozen):
@@ -105,6 +105,8 @@ class GuaranteeResult(Frozen):
             given; `says nothing` where it is proved to speak of no call at all.
         cells: How many kinds of subjects it speaks of.
         witness: The smallest call that breaks it.
+        asked_of_caller: The approvers among whom rules ask in what it speaks of and who are the principal:
+            what is asked of them is not enforced against them.
     """
 
     id: str
@@ -114,6 +116,7 @@ class GuaranteeResult(Frozen):
     reasons: tuple[str, ...] = ()
     cells: int
     witness: WitnessCall | None = None
+    asked_of_caller: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
     @property
     def holds(self) -> bool:

@@ -9,11 +9,16 @@ from pydantic import Field, model_validator
 from ironcurtain.model.conditions import If
 from ironcurtain.model.facts import Fact, FactName, declaration_problems
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, ServerName, Slug
+from ironcurtain.system.frozen import Frozen, ServerName, Slug, is_empty
 
 
 class Rule(Frozen):
-    """One compiled rule: when `if` holds for a subject, and no earlier rule did, `then` is its verdict."""
+    """One compiled rule: when `if` holds for a subject, and no earlier rule did, `then` is its verdict.
+
+    Attributes:
+        approver: Whose approval an `escalate` needs, by a name of the policy's `approvers`; None where any
+            person will do whom the deployment lets approve.
+    """
 
     name: Slug
     description: str = ""
@@ -21,6 +26,20 @@ class Rule(Frozen):
     if_: If = Field(alias="if")
     then: Verdict
     reason: str = Field(min_length=1)
+    approver: Slug | None = Field(default=None, exclude_if=is_empty)
+
+
+class Approver(Frozen):
+    """Somebody whose approval rules can ask for; the deployment says which person that is.
+
+    Attributes:
+        meaning: Who that is, for people: `a supervisor of the support desk`.
+        is_caller: Whether it is the principal for whom the agent acts. What is asked of this person is not
+            enforced against them.
+    """
+
+    meaning: str = Field(min_length=1)
+    is_caller: bool = False
 
 
 CLAUSE_ID = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"
@@ -54,12 +73,17 @@ ClaimKind: TypeAlias = Literal[
 keep it, or what a rule would need."""
 
 
+UNENFORCEABLE: frozenset[ClaimKind] = frozenset({"clock", "state", "other-answer", "judgement", "other"})
+"""The kinds of claims about what no rule can test, so that a person who approves a call must check it."""
+
+
 class Claim(Frozen):
     """What an answer says of a clause that none of its rules implements in full; evidence checks it.
 
     Attributes:
         server: The server whose rules the answer gave; None for a clause that concerns no server.
-        tools: Tools whose calls are said to be asked about or denied because of the clause.
+        tools: The tools whose calls the clause concerns; they are asked about or denied. Empty where an
+            `UNENFORCEABLE` clause may concern every call of the server.
         into: The clauses whose rules are said to keep it, too.
         reason: Why, for a person.
     """
@@ -78,6 +102,7 @@ class CompiledPolicy(Frozen):
     Attributes:
         facts: What rules test beside arguments, by name.
         claims: What is said of clauses that no rule can keep, or not alone.
+        approvers: Whose approval rules can ask for, by name.
         former: Clauses of earlier compiles that are gone, as they were last: no other one gets their ids.
     """
 
@@ -86,6 +111,7 @@ class CompiledPolicy(Frozen):
     facts: dict[FactName, Fact] = Field(default_factory=dict)
     rules: tuple[Rule, ...]
     claims: tuple[Claim, ...] = ()
+    approvers: dict[Slug, Approver] = Field(default_factory=dict, exclude_if=is_empty)
     former: tuple[Clause, ...] = ()
 
     @model_validator(mode="after")

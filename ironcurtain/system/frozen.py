@@ -17,6 +17,11 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
 
+def is_empty(value: object) -> bool:
+    """Tell whether a field holds nothing: one marked with `exclude_if=is_empty` then stands in no JSON."""
+    return value is None or (isinstance(value, tuple | dict) and not value)
+
+
 def _wrap(value: object) -> object:
     items = value if value is None or isinstance(value, list | tuple) else [value]
     return _tuples(items)

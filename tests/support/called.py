@@ -35,10 +35,11 @@ def bundle(
     *,
     roles: list[dict[str, Any]] | None = None,
     lists: Mapping[str, Any] | None = None,
+    policy: Mapping[str, Any] | None = None,
 ) -> Bundle:
     annotated = annotations_of(servers, roles)
     return assemble(
-        compiled(rules or []),
+        compiled(rules or [], **(policy or {})),
         annotated,
         named_lists(lists) if lists is not None else None,
         registry=Registry(annotated.roles),
@@ -59,7 +60,7 @@ def load(made: Bundle, world: DescribedWorld | None = None, disk: HostView | Non
 
 def one_tool(tool: dict[str, Any], rules: list[dict[str, Any]] | None = None, **options: Any) -> LoadedPolicy:
     """Load a policy whose one server `s` has one tool; options are those of the bundle and the world."""
-    parts = {key: options.pop(key) for key in ("roles", "lists") if key in options}
+    parts = {key: options.pop(key) for key in ("roles", "lists", "policy") if key in options}
     return load(bundle({"s": [tool]}, rules, **parts), described(**options))
 
 

@@ -41,11 +41,13 @@ def annotations_of(
     return parse_document(json.dumps(document), "tool-annotations.json", Annotations)
 
 
-def compiled(rules: list[dict[str, Any]]) -> CompiledPolicy:
+def compiled(rules: list[dict[str, Any]], **more: Any) -> CompiledPolicy:
+    """Make a policy of rules, and of clauses, claims or approvers where a test has its own."""
     document = {
         "format": "ironcurtain/policy/v1",
         "clauses": [{"id": "C1", "text": "As said."}],
         "rules": rules,
+        **more,
     }
     return parse_document(json.dumps(document), "compiled-policy.json", CompiledPolicy)
 
@@ -62,11 +64,12 @@ def write_bundle(
     *,
     roles: list[dict[str, Any]] | None = None,
     lists: Mapping[str, Any] | None = None,
+    policy: Mapping[str, Any] | None = None,
 ) -> Path:
     """Assemble a bundle and write it as an archive below a directory; return its path."""
     annotated = annotations_of(servers, roles)
     bundle = assemble(
-        compiled(rules),
+        compiled(rules, **(policy or {})),
         annotated,
         named_lists(lists) if lists is not None else None,
         registry=Registry(annotated.roles),

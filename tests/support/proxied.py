@@ -87,13 +87,21 @@ class Place:
             entry.update(keys)
         self.servers.write_text(json.dumps(document))
 
-    def publish(self, made: list[dict[str, Any]], servers: list[str]) -> Path:
-        """Write the bundle anew, in one step."""
-        tools = [annotated(name) for name in fixture_server.TOOLS] + RESERVED_TOOLS
+    def publish(
+        self,
+        made: list[dict[str, Any]],
+        servers: list[str],
+        *,
+        policy: Mapping[str, Any] | None = None,
+        roles_of: Mapping[str, dict[str, list[str]]] | None = None,
+    ) -> Path:
+        """Write the bundle anew, in one step; `roles_of` are roles of arguments by tool."""
+        given = roles_of or {}
+        tools = [annotated(name, **given.get(name, {})) for name in fixture_server.TOOLS] + RESERVED_TOOLS
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
         roles = [RESOURCE_URI.model_dump(mode="json")]
-        written = write_bundle(scratch, dict.fromkeys(servers, tools), made, roles=roles)
+        written = write_bundle(scratch, dict.fromkeys(servers, tools), made, roles=roles, policy=policy)
         return written.replace(self.root / "bundle.tar.gz")
 
     def publish_with_notes(self, *uris: str) -> Path:

@@ -9,7 +9,7 @@ table of `_kind`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.analysis.clauses.report import (
@@ -30,10 +30,12 @@ from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import tool_table
+from ironcurtain.analysis.matrix.report import Outcome
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decision.escalation import checks_of
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import Guarantee, GuaranteeResult, Guarantees, GuaranteeScope
-from ironcurtain.model.policy import Claim
+from ironcurtain.model.policy import UNENFORCEABLE, Claim
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
@@ -110,8 +112,17 @@ def _never_allowed(analysis: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, Gua
 
 
 def _claimed(claim: Claim, analysis: PolicyAnalysis) -> Iterator[_Tool]:
+    """Yield the tools that a claim concerns; where it names none, those whose calls are escalated."""
+    if claim.server is None:
+        return
+    if claim.kind in UNENFORCEABLE and not claim.tools:
+        yield from (
+            place
+            for place, examined in analysis.tools.items()
+            if place[0] == claim.server and escalated_cells(examined)
+        )
     for tool in claim.tools:
-        if claim.server is not None and (claim.server, tool) in analysis.tools:
+        if (claim.server, tool) in analysis.tools:
             yield claim.server, tool
 
 
@@ -150,7 +161,13 @@ class _Reader:
             scenarios=len(scenarios),
         )
         return outcome.model_copy(
-            update={"outcome": _kind(outcome, principle=clause.id in content.principles)}
+            update={
+                "outcome": _kind(
+                    outcome,
+                    principle=clause.id in content.principles,
+                    only_asks=all(content.rules[rule].then is Verdict.ESCALATE for rule in rules),
+                )
+            }
         )
 
     def _scenarios(self) -> Sequence[Scenario]:
@@ -165,7 +182,11 @@ class _Reader:
 
     def _asked(self, clause: str, tool: _Tool) -> AskedTool:
         examined, result = self.context.analysis.tools[tool], self.never_allowed[tool]
-        cells = tuple(cell for cell in cells_of(examined, clause) if cell.verdict is not Verdict.ALLOW)
+        # Whoever is asked, because of whatever clause, is told to check this one.
+        denied = (cell for cell in cells_of(examined, clause) if cell.verdict is Verdict.DENY)
+        checked = clause in {each.clause for each in checks_of(self.context.analysis.content, *tool)}
+        asking = escalated_cells(examined) if checked else _own_escalated(examined, clause)
+        cells = (*asking, *denied)
         verdicts = {
             answered.outcomes[0].verdict for _, _, answered in answers_of(examined) if answered.outcomes[0]
         }
@@ -189,10 +210,19 @@ def _proof(result: GuaranteeResult, examined: Examined, *, always: bool) -> Proo
     return Proof.FOUND if examined.exactness == "exact" else Proof.NOT_FOUND
 
 
-def _kind(account: ClauseOutcome, *, principle: bool) -> OutcomeKind:
+def _kind(account: ClauseOutcome, *, principle: bool, only_asks: bool) -> OutcomeKind:
+    """Return a clause's outcome.
+
+    Args:
+        account: What is known of the clause.
+        principle: Whether it is a principle.
+        only_asks: Whether its rules do no more than ask a person.
+    """
     claimed_structural = any(claim.kind == "structural" for claim in account.claims)
+    untestable = any(claim.kind in UNENFORCEABLE for claim in account.claims)
     by_rank: tuple[tuple[bool, OutcomeKind], ...] = (
-        (bool(account.rules), "enforced"),
+        # A rule that asks a person about what no rule can test implements the asking, not the clause.
+        (bool(account.rules) and not (untestable and only_asks and account.asked), "enforced"),
         # Without a scenario the answer is believed; a scenario that something else decides refutes it.
         (bool(account.structural) or (claimed_structural and not account.scenarios), "structural"),
         (bool(account.into), "merged"),
@@ -221,9 +251,22 @@ def is_kept(clause: str, outcomes: Mapping[str, ClauseOutcome] | Collection[Clau
 
 def cells_of(examined: Examined, clause: str) -> Iterator[ClauseCell]:
     """Yield the places where a clause decides, tool by tool as the matrix has them."""
+    return _cells(examined, lambda outcome: outcome.clause == clause)
+
+
+def escalated_cells(examined: Examined) -> tuple[ClauseCell, ...]:
+    """Return the places where a person is asked, because of whatever clause."""
+    return tuple(_cells(examined, lambda outcome: outcome.verdict is Verdict.ESCALATE))
+
+
+def _own_escalated(examined: Examined, clause: str) -> tuple[ClauseCell, ...]:
+    return tuple(cell for cell in cells_of(examined, clause) if cell.verdict is Verdict.ESCALATE)
+
+
+def _cells(examined: Examined, wanted: Callable[[Outcome], bool]) -> Iterator[ClauseCell]:
     for row in tool_table(examined).rows:
         for outcome in row.outcomes:
-            if outcome.clause == clause:
+            if wanted(outcome):
                 yield ClauseCell(
                     server=examined.space.server,
                     tool=examined.space.tool,

@@ -84,18 +84,18 @@ def asked_words(asked: AskedTool) -> str:
 
 
 _VERDICTS = {"escalate": "asked about", "deny": "denied"}
-_DOES = {Verdict.ESCALATE: "ask about", Verdict.DENY: "deny"}
+_DOES = {Verdict.ESCALATE: "a person is asked about", Verdict.DENY: "its rules deny"}
 
 
 def _partly_words(asked: AskedTool, tool: str) -> Iterator[str]:
-    """Yield what the clause's own rules do; rules of other clauses may ask or deny elsewhere, too."""
+    """Yield where a person is asked to check the clause, and where its own rules deny."""
     for verdict, does in _DOES.items():
         places = list(dict.fromkeys(_cell_words(cell) for cell in asked.cells if cell.verdict is verdict))
         if places:
             left = len(places) - _SHOWN
             cases = "another case" if left == 1 else f"{left} other cases"
             more = f" or in {cases}" if left > 0 else ""
-            yield f"its rules {does} {tool} {' or '.join(places[:_SHOWN])}{more}"
+            yield f"{does} {tool} {' or '.join(places[:_SHOWN])}{more}"
 
 
 def _cell_words(cell: ClauseCell) -> str:

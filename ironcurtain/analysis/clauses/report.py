@@ -60,11 +60,11 @@ class AskedTool(Frozen):
     """A tool whose calls an answer says are asked about or denied because of a clause, and what holds.
 
     Attributes:
-        holds: `always`: no call of the tool is allowed; `partly`: the clause's rules ask or deny in the
-            `cells` only; `never`: they do so nowhere, and calls are allowed.
+        holds: `always`: no call of the tool is allowed; `partly`: a person is asked to check the clause, or
+            its rules deny, in the `cells` only; `never`: that is so nowhere, and calls are allowed.
         proof: What that rests on: `found` where the witness shows that not all calls are asked about.
         verdicts: What becomes of the calls, where no call is allowed.
-        cells: Where the clause's own rules ask or deny.
+        cells: Where a person is asked, with the clause among what they must check, or its own rules deny.
         witness: A call that is allowed all the same.
     """
 

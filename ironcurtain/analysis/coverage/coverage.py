@@ -26,8 +26,10 @@ from ironcurtain.analysis.findings.contradictions import contradictions, overrul
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.guarantees.guarantees import overlaps, speaks_of, wanted_classes
 from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.escalation import checks_of
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.verdict import Verdict
 
 _CoverageCell: TypeAlias = tuple[str, str, ResourceKey]
 """Server, tool, and what the policy itself knows of a resource."""
@@ -170,7 +172,8 @@ def _clauses(
         named = {scenario.id for scenario in decided.scenarios if scenario.clause == clause}
         named |= {id_ for rule in rules for id_ in reached.scenarios.get(rule, ())}
         guarantees = sum(read.guarantee.clause == clause for read in analysis.guarantees)
-        if not (rules or named or guarantees):
+        asked = _asked(analysis, clause)
+        if not (rules or named or guarantees or asked):
             continue
         yield ClauseCoverage(
             clause=clause,
@@ -180,7 +183,22 @@ def _clauses(
             cells=_share({place for rule in rules for place in deciding[rule]}, reached.places),
             rules=_share(rules, reached.rules),
             missed=tuple(sorted(set(rules) - reached.rules)),
+            asked=asked,
         )
+
+
+def _asked(analysis: PolicyAnalysis, clause: str) -> tuple[str, ...]:
+    """Return the tools whose requests to a person tell them to check a clause."""
+    return tuple(
+        f"{server}/{tool}"
+        for (server, tool), examined in analysis.tools.items()
+        if clause in {each.clause for each in checks_of(analysis.content, server, tool)}
+        and any(
+            outcome is not None and outcome.verdict is Verdict.ESCALATE
+            for _, _, answered in answers_of(examined)
+            for outcome in answered.outcomes[:1]
+        )
+    )
 
 
 def numbered(id_: str) -> list[tuple[int, str]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ironcurtain.system.frozen import Frozen
+from pydantic import Field
+
+from ironcurtain.system.frozen import Frozen, is_empty
 
 
 class Share(Frozen):
@@ -28,6 +30,8 @@ class ClauseCoverage(Frozen):
         cells: The kinds of subjects that its rules decide.
         rules: Its rules that decide something.
         missed: The names of those of its rules that nothing reaches.
+        asked: `SERVER/TOOL` of each tool whose requests to a person tell them to check the clause, because no
+            rule can test it: so far it is asked, and not implemented.
     """
 
     clause: str
@@ -37,6 +41,7 @@ class ClauseCoverage(Frozen):
     cells: Share
     rules: Share
     missed: tuple[str, ...] = ()
+    asked: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
 
 class MissedCell(Frozen):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.indexes import Assignment
@@ -111,16 +112,34 @@ class Examined:
         """Whether every kind of call was examined."""
         return "sampled" if self.gaps else "exact"
 
+    @cached_property
+    def _approvers(self) -> list[dict[Hashable, str | None]]:
+        """Whose approval rules ask for, by policy and by the rule's order."""
+        return [{rule.order: rule.approver for rule in rules} for rules in self.space.rules]
+
+    def approvers(self, answers: Iterable[Answered]) -> set[str]:
+        """Return whose approval the first policy asks for on some paths."""
+        asked = self._approvers[0]
+        named = (
+            asked.get(answered.path.outcome[0])
+            for answered in answers
+            if answered.outcomes[0] is not None and answered.outcomes[0].verdict is Verdict.ESCALATE
+        )
+        return {name for name in named if name is not None}
+
     def verdict_diagram(self, cell: EquivalenceClass) -> DiagramNode:
         """Return a cell's diagram with what OPA said in place of rules, reduced anew.
 
-        Each outcome is, per policy, (verdict, clause); ways that no call takes keep what their rule says.
+        Each outcome is, per policy, (verdict, clause, approver); ways that no call takes keep what their rule
+        says.
         """
-        by_opa: dict[tuple[int, Hashable], tuple[str, str | None]] = {}
+        by_opa: dict[tuple[int, Hashable], tuple[str, str | None, str | None]] = {}
         for answer in self.answers.get(cell.keys, ()):
             for side, outcome in enumerate(answer.outcomes):
                 if outcome is not None:
-                    by_opa[side, answer.path.outcome[side]] = (outcome.verdict.value, outcome.clause)
+                    order = answer.path.outcome[side]
+                    approver = self._approvers[side].get(order)
+                    by_opa[side, order] = (outcome.verdict.value, outcome.clause, approver)
         by_rules = self.space.diagrams.of(cell)
         replaced: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
         for path in paths(by_rules):
@@ -131,12 +150,15 @@ class Examined:
         return self.space.diagrams.mapped(by_rules, replaced)
 
 
-def _by_rule(space: CallSpace, cell: EquivalenceClass, side: int, order: Hashable) -> tuple[str, str | None]:
+def _by_rule(
+    space: CallSpace, cell: EquivalenceClass, side: int, order: Hashable
+) -> tuple[str, str | None, str | None]:
     if order == FALLS_THROUGH:
         key = cell.keys[side]
-        return (Verdict.ALLOW.value if key is not None and key.discharged else Verdict.DENY.value), None
+        verdict = Verdict.ALLOW if key is not None and key.discharged else Verdict.DENY
+        return verdict.value, None, None
     rule = next(rule for rule in space.rules[side] if rule.order == order)
-    return rule.then.value, rule.clause
+    return rule.then.value, rule.clause, rule.approver
 
 
 def examine(spaces: Iterable[CallSpace], opa: OpaCommand) -> list[Examined]:

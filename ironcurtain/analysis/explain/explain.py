@@ -59,6 +59,11 @@ class Explainer:
             subjects=resources,
             clauses=self._quoted(named),
             suggestions=self._suggestions(call, traced),
+            approvers={
+                name: self._content.approvers[name]
+                for name in decision.approvers
+                if name in self._content.approvers
+            },
         )
 
     def _decisions(self, calls: Sequence[Call]) -> list[Decision]:

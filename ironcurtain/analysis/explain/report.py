@@ -7,8 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.policy import Approver
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Digest, Frozen, JsonValue
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, is_empty
 
 
 class QuotedClause(Frozen):
@@ -104,6 +105,7 @@ class Explanation(Frozen):
 
     Attributes:
         clauses: Every clause that the explanation refers to.
+        approvers: By name, the approvers whose approval the call needs, as far as the policy describes them.
         suggestions: The nearest calls that are allowed; or escalated where none is.
         reproduction: Of a recorded decision: whether the record's own bundle decides it so again.
         today: Of a recorded decision: what another bundle decides now.
@@ -115,5 +117,6 @@ class Explanation(Frozen):
     subjects: tuple[ExplainedSubject, ...]
     clauses: tuple[QuotedClause, ...]
     suggestions: tuple[Suggestion, ...]
+    approvers: dict[str, Approver] = Field(default_factory=dict, exclude_if=is_empty)
     reproduction: Reproduction | None = None
     today: Reproduction | None = None

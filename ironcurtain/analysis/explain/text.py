@@ -93,12 +93,24 @@ def _quoted(clause: QuotedClause) -> str:
     return f'{visible(clause.id)}{place} "{visible(clause.text)}"'
 
 
+def _asked_lines(explanation: Explanation) -> Iterator[str]:
+    """Yield whose approval permits an escalated call, and what they must check."""
+    names = ", ".join(map(visible, explanation.decision.approvers))
+    whose = f"The approval of {names}" if names else "A person's approval"
+    yield f"{whose} permits this call."
+    for name, approver in explanation.approvers.items():
+        unenforced = ": asked of them, so not enforced against them" if approver.is_caller else ""
+        yield f"  {visible(name)} is {visible(approver.meaning)}{unenforced}"
+    for check in explanation.decision.checks:
+        yield f'  to check: {visible(check.clause)} "{visible(check.text)}"'
+
+
 def _what_else(explanation: Explanation) -> Iterator[str]:
     decision = explanation.decision
     if decision.verdict is Verdict.ALLOW:
         return
     if decision.verdict is Verdict.ESCALATE:
-        yield "A person's approval permits this call."
+        yield from _asked_lines(explanation)
     else:
         yield "No approval can permit this call."
     if not explanation.suggestions:

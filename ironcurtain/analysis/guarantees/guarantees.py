@@ -9,7 +9,7 @@ guarantee that speaks of no call at all `says nothing`, which fails, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
@@ -69,7 +69,8 @@ def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeRep
     prepared, tools = examined.guarantees, examined.tools
     broken = {read.guarantee.id: _smallest(read, tools) for read in prepared}
     decisions = _confirmed(broken, examined.policies, opa)
-    results = tuple(_result(read, broken[read.guarantee.id], decisions) for read in prepared)
+    callers = {name for name, each in examined.content.approvers.items() if each.is_caller}
+    results = tuple(_result(read, broken[read.guarantee.id], decisions, callers) for read in prepared)
     ok = all(result.holds for result in results)
     return GuaranteeReport(ok=ok, revision=examined.bundle.revision, results=results)
 
@@ -87,6 +88,7 @@ class _Broken:
         cells: How many kinds of resources it speaks of.
         gaps: Why there may be a call that breaks it although none was found.
         unsure: Why the call may be decided otherwise than was expected.
+        approvers: The approvers that rules ask for in what it speaks of.
     """
 
     tool: tuple[str, str] | None
@@ -94,12 +96,14 @@ class _Broken:
     cells: int
     gaps: frozenset[str]
     unsure: frozenset[str] = frozenset()
+    approvers: frozenset[str] = frozenset()
 
 
 def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) -> _Broken:
     found: list[tuple[tuple[int, int, str], tuple[str, str], FoundCall]] = []
     cells = 0
     gaps: set[str] = set()
+    approvers: set[str] = set()
     for tool in read.tools:
         examined = tools[tool]
         gaps |= examined.gaps
@@ -109,7 +113,9 @@ def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) ->
             answers = examined.answers.get(cell.keys, ())
             if not speaks_of(read, cell, examined.space.policies.registry):
                 continue
-            cells += any(overlaps(answered, wanted) for answered in answers)
+            spoken_of = [answered for answered in answers if overlaps(answered, wanted)]
+            cells += bool(spoken_of)
+            approvers |= examined.approvers(spoken_of)
             if not search.could(cell, _suspicious(read.guarantee)):
                 continue
             searched = search.find(cell, _goal(read.guarantee), wanted=wanted)
@@ -120,9 +126,9 @@ def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) ->
     if read.guarantee.never is not None:
         gaps -= {CUSTOM_MODULES}  # they only ever tighten
     if not found:
-        return _Broken(None, None, cells, frozenset(gaps))
+        return _Broken(None, None, cells, frozenset(gaps), approvers=frozenset(approvers))
     _, tool, call = min(found, key=lambda item: (item[0], item[1]))
-    return _Broken(tool, call, cells, frozenset(gaps), tools[tool].gaps)
+    return _Broken(tool, call, cells, frozenset(gaps), tools[tool].gaps, frozenset(approvers))
 
 
 def overlaps(answered: Answered, wanted: ClassSets) -> bool:
@@ -215,7 +221,9 @@ def _confirmed(
     return decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {}
 
 
-def _result(read: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decision]) -> GuaranteeResult:
+def _result(
+    read: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decision], callers: Collection[str]
+) -> GuaranteeResult:
     guarantee = read.guarantee
     witness, reasons = None, broken.gaps
     if broken.call is not None and broken.tool is not None:
@@ -238,6 +246,7 @@ def _result(read: ReadGuarantee, broken: _Broken, decisions: Mapping[str, Decisi
         reasons=tuple(sorted(reasons)),
         cells=broken.cells,
         witness=witness,
+        asked_of_caller=tuple(sorted(broken.approvers & set(callers))),
     )
 
 
@@ -287,6 +296,8 @@ def report_lines(report: GuaranteeReport) -> Iterator[str]:
         mark = _MARKS[result.status] if result.holds or result.status == "broken" else "FAIL"
         yield f"{mark:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
         yield from (f"      sampled: {visible(reason)}" for reason in result.reasons)
+        for name in map(visible, result.asked_of_caller):
+            yield f"      asked of {name}, so not enforced against {name}"
         if result.witness is not None:
             yield from _witness_lines(result.witness)
 

@@ -10,7 +10,7 @@ the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.indexes import VariableIndex, indexed
@@ -24,6 +24,8 @@ from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceCla
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row, Table
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.escalation import checks_of
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
@@ -50,9 +52,27 @@ def matrix_of(analysis: PlainAnalysis) -> Matrix:
     """Return the decision matrix of an analysed policy."""
     tables: dict[str, list[Table]] = {}
     for examined in analysis.tools.values():
-        tables.setdefault(examined.space.server, []).append(tool_table(examined))
+        table = _with_people(tool_table(examined), analysis.content, examined)
+        tables.setdefault(examined.space.server, []).append(table)
     servers = {server: _grouped(each) for server, each in tables.items()}
     return Matrix(world=analysis.policies.world, servers=servers)
+
+
+def _with_people(table: Table, content: PolicyContent, examined: Examined) -> Table:
+    """Return a table with what whoever is asked must check, and which approvers are the principal."""
+    if not any(outcome.verdict is Verdict.ESCALATE for row in table.rows for outcome in row.outcomes):
+        return table
+    checks = checks_of(content, examined.space.server, examined.space.tool)
+    callers = {name for name, approver in content.approvers.items() if approver.is_caller}
+    rows = tuple(
+        row.model_copy(update={"outcomes": tuple(_of_caller(each, callers) for each in row.outcomes)})
+        for row in table.rows
+    )
+    return table.model_copy(update={"checks": tuple(each.clause for each in checks), "rows": rows})
+
+
+def _of_caller(outcome: Outcome, callers: Collection[str]) -> Outcome:
+    return outcome.model_copy(update={"of_caller": True}) if outcome.approver in callers else outcome
 
 
 def matrix_json(matrix: Matrix) -> str:
@@ -126,14 +146,17 @@ def _behaviour(examined: Examined, cell: EquivalenceClass) -> _Behaviour:
     """Return a cell's outcomes on the diagram over verdicts and clauses, where rules no longer show."""
     reduced = examined.verdict_diagram(cell)
     reached = {
-        (tuple(sorted(path_words(path, examined.space.variables))), *_verdict_and_clause(path))
+        (tuple(sorted(path_words(path, examined.space.variables))), *_said(path))
         for path in paths(reduced)
         if examined.calls.is_taken(cell, path)
     }
     key = cell.keys[0]
     outcomes = sorted(
-        (Outcome(when=when, verdict=Verdict(verdict), clause=clause) for when, verdict, clause in reached),
-        key=lambda outcome: (outcome.when, outcome.verdict.value, outcome.clause or ""),
+        (
+            Outcome(when=when, verdict=Verdict(verdict), clause=clause, approver=approver)
+            for when, verdict, clause, approver in reached
+        ),
+        key=lambda each: (each.when, each.verdict.value, each.clause or "", each.approver or ""),
     )
     minimum = key.minimum if key is not None else None
     return _Behaviour(minimum, _exactness(examined, cell), tuple(outcomes))
@@ -160,9 +183,10 @@ def _exactness(examined: Examined, cell: EquivalenceClass) -> Exactness:
     return "sampled" if missing & asked else "exact"
 
 
-def _verdict_and_clause(path: DiagramPath) -> tuple[str, str | None]:
+def _said(path: DiagramPath) -> tuple[str, str | None, str | None]:
+    """Return verdict, clause and approver at the end of a path."""
     said = path.outcome[0]
-    return (str(said[0]), said[1]) if isinstance(said, tuple) else (Verdict.DENY.value, None)
+    return (str(said[0]), said[1], said[2]) if isinstance(said, tuple) else (Verdict.DENY.value, None, None)
 
 
 def _grouped(tables: Iterable[Table]) -> tuple[Table, ...]:

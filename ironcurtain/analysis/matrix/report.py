@@ -18,11 +18,16 @@ class Outcome(Frozen):
     Attributes:
         when: What else must be so, all of it; empty if nothing.
         clause: The clause behind it; None for what no rule decides.
+        approver: Of an `escalate`, whose approval is asked for; None where anybody's will do.
+        of_caller: Whether that is the principal for whom the agent acts: what is asked of them is not
+            enforced against them.
     """
 
     when: tuple[str, ...] = ()
     verdict: Verdict
     clause: str | None = None
+    approver: str | None = None
+    of_caller: bool = False
 
 
 class Row(Frozen):
@@ -48,11 +53,13 @@ class Table(Frozen):
     Attributes:
         exactness: `sampled` where something may have been missed, for the `reasons` given: in the rows that
             say so, too. A row of a sampled tool that does not is exact.
+        checks: The clauses that no rule can test, and that a person who is asked about a call must check.
     """
 
     tools: tuple[str, ...]
     exactness: Exactness = "exact"
     reasons: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     rows: tuple[Row, ...]
 
 

@@ -20,6 +20,8 @@ def text_lines(matrix: Matrix) -> Iterator[str]:
         for table in tables:
             yield f"{visible(server)}: {', '.join(map(visible, table.tools))}"
             yield from (f"  sampled: {visible(reason)}" for reason in table.reasons)
+            if table.checks:
+                yield f"  whoever is asked must check: {', '.join(map(visible, table.checks))}"
             for row in table.rows:
                 yield f"  {', '.join(row.roles)} in {places(row)}{exactness_mark(row)}"
                 yield from (f"    {outcome_words(row, outcome)}" for outcome in row.outcomes)
@@ -40,6 +42,9 @@ def markdown_lines(matrix: Matrix) -> Iterator[str]:
             for reason in table.reasons:
                 yield f"Sampled, not exact: {_cell(reason)}."
                 yield ""
+            if table.checks:
+                yield f"Whoever is asked must check {', '.join(map(_cell, table.checks))}."
+                yield ""
             yield from _HEADER
             yield from _markdown_rows(table)
 
@@ -59,7 +64,16 @@ def outcome_words(row: Row, outcome: Outcome) -> str:
     clause = outcome.clause or _NO_RULE[outcome.verdict.value]
     when = f" when {'; '.join(map(printable, outcome.when))}" if outcome.when else ""
     minimum = f" [at least escalate: {row.floor}]" if row.floor else ""
-    return f"{outcome.verdict.value:<9}{clause}{when}{minimum}"
+    return f"{outcome.verdict.value:<9}{clause}{approver_words(outcome)}{when}{minimum}"
+
+
+def approver_words(outcome: Outcome) -> str:
+    """Return whose approval an outcome asks for, and whether that is the one for whom the agent acts."""
+    if outcome.approver is None:
+        return ""
+    name = visible(outcome.approver)
+    unenforced = f", so not enforced against {name}" if outcome.of_caller else ""
+    return f" asked of {name}{unenforced}"
 
 
 def _markdown_rows(table: Table) -> Iterator[str]:
@@ -69,7 +83,7 @@ def _markdown_rows(table: Table) -> Iterator[str]:
                 ", ".join(row.roles),
                 ", ".join(map(_cell, row.where)),
                 "; ".join(map(_marked, outcome.when)),
-                f"{outcome.verdict.value}{exactness_mark(row)}",
+                f"{outcome.verdict.value}{_marked(approver_words(outcome))}{exactness_mark(row)}",
                 outcome.clause or _NO_RULE[outcome.verdict.value],
                 row.floor or "",
             ]

@@ -186,6 +186,7 @@ def command(
         case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
         sources=sources_of(sources, settings.settings),
         roles=settings.settings.roles,
+        approvers=settings.settings.approvers,
         directories=canonical_directories(settings.settings.directories, Registry(settings.settings.roles)),
         saved_tools=saved_tools,
         offline=offline,

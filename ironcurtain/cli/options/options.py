@@ -187,6 +187,14 @@ serving_options = _Options(
     ),
     click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused."),
     click.option(
+        "--approver",
+        "approvers",
+        metavar="NAME=PERSON",
+        multiple=True,
+        help="Who the rules' approver NAME is: account (who answers with `ironcurtain approvals`), client "
+        "(the person at the client), or the file of a public key; repeatable.",
+    ),
+    click.option(
         "--on-approval",
         metavar="COMMAND",
         help="Run this, without a shell, for each call that waits for a person; see docs/approvals.md.",

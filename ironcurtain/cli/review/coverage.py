@@ -94,6 +94,8 @@ def _lines(report: CoverageReport) -> Iterator[str]:
     for clause in report.clauses:
         names = ", ".join(visible(rule) for rule in clause.missed)
         missed = f"; never reached: {names}" if names else ""
+        asked = ", ".join(visible(tool) for tool in clause.asked)
+        missed += f"; asked, not implemented: {asked}" if asked else ""
         yield (
             f"{visible(clause.clause)}: {counted(clause.scenarios, 'scenario')}, "
             f"{counted(clause.guarantees, 'guarantee')}, "

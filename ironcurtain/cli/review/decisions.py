@@ -53,6 +53,7 @@ def as_text(decision: Decision) -> str:
         where = subject.at or "the call"
         shown = f"{subject.role} {visible(subject.value)}" if subject.at else subject.role
         lines.append(f"  {subject.verdict.upper():8} {visible(where)}: {shown}  ({visible(subject.rule)})")
+    lines += [f"  check:   {visible(each.clause)} {visible(each.text)}" for each in decision.checks]
     if decision.verdict is not Verdict.ALLOW:
         lines.append(f"  to change it: {_change(decision)}")
     return "\n".join(lines)
@@ -63,6 +64,8 @@ def _change(decision: Decision) -> str:
     rule = reserved(decision.rule)
     if rule is not None and rule.facts.remedy:
         return rule.facts.remedy
+    if decision.approvers:
+        return f"The approval of this call by {' and '.join(map(visible, decision.approvers))}."
     if decision.verdict is Verdict.ESCALATE:
         return "A person's approval of this call."
     return "Another clause in the constitution; no approval can permit it."

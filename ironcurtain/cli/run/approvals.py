@@ -138,11 +138,23 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
 @command.command()
 @_ID
 @click.option("--session", is_flag=True, help="Also approve calls of the shape that the request offers.")
+@click.option(
+    "--approver-key",
+    metavar="FILE",
+    help="Your private key, where the request asks for the approval of somebody who answers with one.",
+)
 @_YES
 @_place
 @FORMAT
 def approve(
-    *, id_: str, session: bool, yes: bool, directory: str | None, key: str | None, format_: str
+    *,
+    id_: str,
+    session: bool,
+    approver_key: str | None,
+    yes: bool,
+    directory: str | None,
+    key: str | None,
+    format_: str,
 ) -> Exit:
     """Approve the request ID: this call, once. It is shown in full, and you confirm by typing `approve`.
 
@@ -155,11 +167,14 @@ def approve(
       ironcurtain approvals approve 3f2a --session
 
     \b
-    Exit: 0 approved, 1 not approved: answered before, expired, gone, or you did not confirm,
+    Exit: 0 approved, 1 not approved: answered before, expired, gone, another person's approval is asked
+    for, or you did not confirm,
     2 wrong id, directory or key, or no terminal and no --yes.
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.bundle.signing.keys import read_private_key
     from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
+    own = read_private_key(Path(approver_key)) if approver_key is not None else None
     with ExitStack() as stack:
         inbox = _inbox(stack, directory, key)
         status = _find(inbox, id_)
@@ -175,7 +190,7 @@ def approve(
             click.echo("not approved; it still waits", err=True)
             return Exit.NO
         answer = PersonAnswer("approved", "session" if session else "once")
-        return _say(request, answer, inbox.answer(request, answer), format_)
+        return _say(request, answer, inbox.answer(request, answer, key=own), format_)
 
 
 @command.command()
@@ -242,10 +257,22 @@ def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, for
 
 
 def _told(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded) -> str:
+    if recorded == "other-approver":
+        return f"request {request.id} was not approved: {_other_approver(request)}"
     if recorded != "recorded":
         return f"request {request.id} was not {answer.verdict}: {_PROBLEMS[recorded]}"
     scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
     return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}"
+
+
+def _other_approver(request: ApprovalRequest) -> str:
+    """Say whose approval a request asks for, and how that person gives it."""
+    how = {
+        "account": "who answers without another key",
+        "client": "who answers at the client that made the call",
+        "key": "who answers with a key of their own (--approver-key FILE)",
+    }[request.answered_by]
+    return f"it asks for the approval of {visible(request.approver or '')}, {how}"
 
 
 def _gone(id_: str, status: ApprovalStatus | None) -> Exit:

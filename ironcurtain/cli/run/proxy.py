@@ -102,6 +102,7 @@ def options_of(
     no_approver: bool,
     on_approval: str | None,
     trust_client: bool,
+    approvers: tuple[str, ...],
     observe: bool,
     audit_values: LoggedValues,
     audit_redact: tuple[str, ...],
@@ -112,6 +113,7 @@ def options_of(
 ) -> ProxyOptions:
     """Return what the options of the command ask for."""
     from ironcurtain.cli.options.bundle_argument import caller_facts
+    from ironcurtain.enforcement.approvals.approvers import Approvers
     from ironcurtain.enforcement.proxy.configuration import places_that_run
     from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places
     from ironcurtain.enforcement.proxy.transport.http import Address
@@ -120,16 +122,20 @@ def options_of(
     servers, verify_key = deployment["servers"], deployment["verify_key"]
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
+    # Over HTTP calls may be made for anybody; over standard input it is whose account this is.
+    people = Approvers.parse(approvers, has_own_user=http is None)
     hook = _hook(on_approval, nobody=no_approver)
     told = {f"what --on-approval runs, {path.name},": path for path in (hook.files if hook else ())}
     own = map(str, (*own_places(), *places_that_run(deployment["sandbox"]), *told.values()))
-    named = filter(None, (verify_key, http_clients, witness))
+    keys = {what: str(path) for what, path in people.files.items()}
+    named = filter(None, (verify_key, http_clients, witness, *keys.values()))
     deployment["protected"] = (*deployment["protected"], *own, *named)
     trusted = {
         "the key that the signature is checked with": verify_key,
         "the certificates that engines are known by": deployment["engine_ca"],
         "the engine's token": deployment["engine_token_file"],
         "the tokens of clients": http_clients,
+        **keys,
     }
     address = Address.parse(http, anywhere=http_anywhere) if http is not None else None
     return ProxyOptions(
@@ -145,6 +151,7 @@ def options_of(
         approver=not no_approver,
         on_approval=hook,
         client_person=trust_client,
+        approvers=people,
         caller=caller_facts(caller) or {},
         observe=observe,
         audit_values=audit_values,

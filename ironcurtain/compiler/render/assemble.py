@@ -165,6 +165,7 @@ def _rules_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
                 "then": rule.then.value,
                 "reason": rule.reason,
                 "description": rule.description,
+                **({"approver": rule.approver} if rule.approver else {}),
                 # Reports about the policy choose their questions by it; enforcement never reads it.
                 "if": rule.if_.model_dump(mode="json", by_alias=True, exclude_defaults=True),
             }
@@ -179,4 +180,12 @@ def _rules_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
             for clause in policy.clauses
         },
         "claims": [claim.model_dump(mode="json", exclude_defaults=True) for claim in policy.claims],
+        **({"approvers": _approvers_document(policy)} if policy.approvers else {}),
+    }
+
+
+def _approvers_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
+    return {
+        name: approver.model_dump(mode="json", exclude_defaults=True)
+        for name, approver in policy.approvers.items()
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import get_args
 
 from ironcurtain.compiler.load.clauses import PlacedClause
@@ -25,22 +25,28 @@ from ironcurtain.model.conditions import ArgOperator
 from ironcurtain.model.verdict import Verdict
 
 
-def rules_schema(annotated: ServerAnnotations, clauses: Sequence[PlacedClause], registry: Registry) -> Schema:
+def rules_schema(
+    annotated: ServerAnnotations,
+    clauses: Sequence[PlacedClause],
+    registry: Registry,
+    approvers: Collection[str] = (),
+) -> Schema:
     """Return the schema for one server's rules: only its tools, their roles and the clauses it was given."""
     clause = reference("clause")
     not_enforceable = closed_object(
         {"clause": clause, "reason": STRING},
         {"kind": one_of(KINDS), "tools": array_of(reference("tool")), "into": array_of(clause)},
     )
-    rules = array_of(rule_schema(annotated, registry))
+    rules = array_of(rule_schema(annotated, registry, approvers))
     return with_definitions(
         closed_object({"rules": rules, "not_enforceable": array_of(not_enforceable)}),
         rule_definitions(annotated, clauses),
     )
 
 
-def rule_schema(annotated: ServerAnnotations, registry: Registry) -> Schema:
+def rule_schema(annotated: ServerAnnotations, registry: Registry, approvers: Collection[str] = ()) -> Schema:
     """Return the schema of one rule; its references are to `rule_definitions`."""
+    approver: Schema = {"approver": one_of(sorted(approvers))} if approvers else {}
     return closed_object(
         {
             "name": STRING,
@@ -50,7 +56,7 @@ def rule_schema(annotated: ServerAnnotations, registry: Registry) -> Schema:
             "then": one_of(verdict.value for verdict in Verdict),
             "reason": STRING,
         },
-        {"clause_says": STRING},
+        {"clause_says": STRING, **approver},
     )
 
 

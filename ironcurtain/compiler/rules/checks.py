@@ -98,6 +98,7 @@ def _rule_problems(
     clauses = {clause.id for clause in policy.clauses}
     if clauses and rule.clause not in clauses:
         yield _error(f"there is no clause {quoted(rule.clause)}", did_you_mean(rule.clause, clauses))
+    yield from _approver_problems(rule, policy)
     if _is_empty(condition):
         yield _error(
             "it has no condition",
@@ -106,6 +107,21 @@ def _rule_problems(
     yield from _name_problems(condition, annotations)
     yield from _role_problems(rule, registry)
     yield from test_problems(condition, rule.then, concerned_tools(condition, annotations), registry)
+
+
+def _approver_problems(rule: Rule, policy: CompiledPolicy) -> Iterator[RuleError]:
+    if rule.approver is None:
+        return
+    if rule.then is not Verdict.ESCALATE:
+        yield _error(
+            f"it names an approver, and its verdict is {rule.then.value}", "Only `escalate` asks anybody."
+        )
+    if rule.approver not in policy.approvers:
+        hint = did_you_mean(rule.approver, policy.approvers)
+        yield _error(
+            f"there is no approver {quoted(rule.approver)}",
+            hint or "Declare approvers in ironcurtain.toml, [approvers.NAME].",
+        )
 
 
 def _is_empty(condition: If) -> bool:

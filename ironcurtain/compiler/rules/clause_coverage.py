@@ -105,22 +105,25 @@ def _entry_mistakes(
     for tool in dict.fromkeys(entry.tools):
         if tool not in asked:
             yield (
-                f"clause {clause}: `tools` names {quoted(tool)}, which a rule allows, and no rule of this "
-                "clause asks about it: leave it out, or add the rule where the constitution wants a person "
-                "to be asked"
+                f"clause {clause}: `tools` names {quoted(tool)}, which a rule allows, and no rule asks "
+                "about it: leave it out, or add a rule where the constitution wants a person to be asked"
             )
 
 
 def _asked_tools(clause: str, rules: Sequence[Rule], annotated: ServerAnnotations) -> set[str]:
-    """Return the tools that a rule of the clause escalates or denies, and those that no rule allows."""
+    """Return the tools that a rule escalates or one of the clause denies, and those that no rule allows.
+
+    Whoever is asked about a call, because of whatever clause, is told to check this one.
+    """
     every = tuple(tool.tool for tool in annotated.tools)
 
     def named(some: Iterable[Rule]) -> set[str]:
         return {tool for rule in some for tool in rule.if_.tool or every}
 
     allowed = named(rule for rule in rules if rule.then is Verdict.ALLOW)
-    own = named(rule for rule in rules if rule.clause == clause and rule.then is not Verdict.ALLOW)
-    return own | (set(every) - allowed)
+    asking = named(rule for rule in rules if rule.then is Verdict.ESCALATE)
+    own = named(rule for rule in rules if rule.clause == clause and rule.then is Verdict.DENY)
+    return asking | own | (set(every) - allowed)
 
 
 def _merge_mistakes(

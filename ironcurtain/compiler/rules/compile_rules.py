@@ -31,7 +31,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, SeveralErrors, UnconfirmedRuleError, raise_all
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.lists import Lists, NamedList
-from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
+from ironcurtain.model.policy import Approver, Clause, CompiledPolicy, Rule
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
@@ -62,6 +62,7 @@ class RuleContext:
     Attributes:
         confirmations: What people confirmed.
         directories: Directories that the configuration names, by the name that clauses use.
+        approvers: Whose approval rules can ask for, by name.
         published: The rules that the last compile published, which a model is shown where it is asked again.
     """
 
@@ -71,6 +72,7 @@ class RuleContext:
     case_insensitive_hosts: frozenset[str]
     confirmations: Confirmations = field(default_factory=Confirmations)
     directories: Mapping[str, str] = field(default_factory=dict)
+    approvers: Mapping[str, Approver] = field(default_factory=dict)
     published: CompiledPolicy | None = None
 
     @property
@@ -231,12 +233,15 @@ def _question(
     )
     if added := [role.model_dump(mode="json") for role in context.annotations.roles]:
         prompt += "\n\n" + fill("rules.roles", roles=as_data(added))
+    if context.approvers:
+        people = {name: each.model_dump(mode="json") for name, each in sorted(context.approvers.items())}
+        prompt += "\n\n" + fill("rules.approvers", approvers=as_data(people))
     return Question(
         stage="rules",
         key=f"rules-{server}",
         system=fill("rules.system", conditions=fill("conditions")),
         prompt=prompt,
-        schema=rules_schema(annotated, clauses, context.registry),
+        schema=rules_schema(annotated, clauses, context.registry, context.approvers),
         check=lambda content: _mistakes(server, content, clauses, context),
         beside=fill("rules.lists", lists=as_data(lists)),
         previous=previous,
@@ -383,4 +388,9 @@ def _conditions(entry: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 def _policy(rules: Sequence[Rule], context: RuleContext) -> CompiledPolicy:
     clauses = tuple(placed.clause for placed in context.clauses)
-    return CompiledPolicy(format="ironcurtain/policy/v1", clauses=clauses, rules=tuple(rules))
+    return CompiledPolicy(
+        format="ironcurtain/policy/v1",
+        clauses=clauses,
+        rules=tuple(rules),
+        approvers=dict(context.approvers),
+    )

@@ -315,7 +315,7 @@ def _schema(server: str, context: RuleContext) -> Schema:
     annotated = context.annotations.servers[server]
     patch = closed_object(
         {"op": one_of(get_args(Op)), "name": STRING},
-        {"after": STRING, "rule": rule_schema(annotated, registry)},
+        {"after": STRING, "rule": rule_schema(annotated, registry, context.approvers)},
     )
     patches = closed_object({"patches": array_of(patch)})
     return with_definitions(patches, rule_definitions(annotated, context.clauses))

@@ -14,6 +14,7 @@ from typing import TypeVar
 import anyio
 from anyio import to_thread
 
+from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
 from ironcurtain.enforcement.approvals.private_directory import (
@@ -77,6 +78,7 @@ class ApprovalDirectory(Closing):
         is_usable: Usable = _always,
         told: RequestListener = nobody,
         clock: Clock | None = None,
+        approvers: Approvers | None = None,
     ) -> ApprovalDirectory:
         """Open the directory, making it and the key where they are missing; pick up what still waits there.
 
@@ -89,6 +91,7 @@ class ApprovalDirectory(Closing):
             told: Called with each request that is new and lies where a person finds it; neither waits nor
                 fails.
             clock: Where time comes from (default: the machine).
+            approvers: The people behind the names that rules use.
 
         Raises:
             ApprovalsError: If directory or key are not private, or within reach.
@@ -98,7 +101,8 @@ class ApprovalDirectory(Closing):
         check_outside(path, roots)
         check_outside(key, roots)
         sealing = ApprovalKey.read_or_make(key)
-        opened = cls(Store(PrivateDirectory.open(path, create=True), sealing, clock or Clock()), told)
+        place = PrivateDirectory.open(path, create=True)
+        opened = cls(Store(place, sealing, clock or Clock(), approvers), told)
         opened._pick_up(is_usable)
         return opened
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from ironcurtain.decision.roles import BUILT_IN, NONE
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus
+from ironcurtain.enforcement.approvals.messages import ApprovalChannel, ApprovalRequest, ApprovalStatus
 from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -25,6 +25,11 @@ from ironcurtain.system.text import cut, in_quotes, isolated, quoted, visible
 WIDTH = 78
 """Columns where nobody knows how many there are."""
 NARROWEST = 24
+HOW_ANSWERED: Mapping[ApprovalChannel, str] = {
+    "account": "(who answers here)",
+    "client": "(who answers at the client that made the call)",
+    "key": "(who answers with a key: --approver-key)",
+}
 _INDENT = "      "
 _MARGIN = "    | "
 _CONTINUED = "    : "
@@ -62,6 +67,10 @@ def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
     yield from _field("rule", request.rule, width)
     if request.clause:
         yield from _field(f"clause {visible(request.clause)}", request.clause_text or "", width)
+    for check in request.checks:
+        yield from _field(f"check {visible(check.clause)}", check.text, width)
+    if request.approver is not None:
+        yield from _field("approval of", f"{request.approver} {HOW_ANSWERED[request.answered_by]}", width)
     yield from _field("session", request.session, width)
     if request.client:
         yield from _field("client", request.client, width)
@@ -281,6 +290,10 @@ def _about(request: ApprovalRequest) -> Iterator[str]:
         yield "may change something" if request.side_effects else "changes nothing"
     clause = f"[{visible(request.clause)}] " if request.clause else ""
     yield clause + quoted(request.reason, _REASON)[1:-1]
+    if request.checks:
+        yield f"check {', '.join(visible(check.clause) for check in request.checks)}"
+    if request.approver is not None:
+        yield f"asks {_name(request.approver)}"
 
 
 def _name(name: str) -> str:

@@ -33,7 +33,7 @@ def elicitation_schema(request: ApprovalRequest) -> dict[str, JsonValue]:
         "answer": {
             "type": "string",
             "enum": [*reversed(_ANSWERS)],
-            "description": "Only `approved` approves.",
+            "description": _answer_words(request),
         },
         "reason": {"type": "string", "maxLength": MAX_REASON, "description": "The agent is told this."},
     }
@@ -41,6 +41,14 @@ def elicitation_schema(request: ApprovalRequest) -> dict[str, JsonValue]:
         covers = "; ".join(request.session_offer.covers)
         properties["session"] = {"type": "boolean", "description": f"For this session: {covers}"}
     return {"type": "object", "properties": properties, "required": ["answer"]}
+
+
+def _answer_words(request: ApprovalRequest) -> str:
+    """Say what an approval confirms beside the call: what no rule can test."""
+    if not request.checks:
+        return "Only `approved` approves."
+    checks = "; ".join(f"{visible(each.clause)}: {visible(each.text)}" for each in request.checks)
+    return f"Only `approved` approves. Check before: {checks}"
 
 
 def elicited_outcome(request: ApprovalRequest, action: str, content: object, *, by: str) -> ApprovalOutcome:

@@ -29,6 +29,7 @@ from ironcurtain.decision.roles import NONE
 from ironcurtain.enforcement.approvals.describe import effect_of, resources_of
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, ApprovalRequest, NoticeResource
 from ironcurtain.errors import UsageError
+from ironcurtain.model.decision import ClauseCheck
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers import process_tree
 from ironcurtain.system import json_text
@@ -214,6 +215,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 _RESOURCES = 20
 _VALUE = 300
+_CHECK = 2_000
 _SUMMARY = 300
 _IN_SUMMARY = 2
 
@@ -244,6 +246,11 @@ def notice_of(request: ApprovalRequest) -> ApprovalNotice:
         more=max(0, len(resources) - _RESOURCES),
         clause=_safe(request.clause) if request.clause is not None else None,
         reason=_safe(request.reason),
+        checks=tuple(
+            ClauseCheck(clause=_safe(each.clause), text=cut(visible(each.text), _CHECK))
+            for each in request.checks[:_RESOURCES]
+        ),
+        approver=_safe(request.approver) if request.approver is not None else None,
         asked=request.asked,
         expires=request.expires,
         answer=f"ironcurtain approvals approve {request.id}",

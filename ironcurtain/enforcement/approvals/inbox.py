@@ -6,7 +6,7 @@ import os
 import pwd
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalAnswer, ApprovalRequest, ApprovalStatus, Scope
@@ -15,8 +15,12 @@ from ironcurtain.enforcement.approvals.request import Clock, shown_digest
 from ironcurtain.enforcement.approvals.store import CLOCK_TOLERANCE, Names, Store
 from ironcurtain.errors import ApprovalsError, UsageError
 
-Recorded = Literal["recorded", "answered", "expired", "gone", "clock"]
-"""What became of an answer; only `recorded` was kept. `answered`: somebody else was first."""
+if TYPE_CHECKING:
+    from ironcurtain.bundle.signing.keys import PrivateKey
+
+Recorded = Literal["recorded", "answered", "expired", "gone", "clock", "other-approver"]
+"""What became of an answer; only `recorded` was kept. `answered`: somebody else was first; `other-approver`:
+it is another person's approval that is asked for."""
 
 CONFIGURATION = ".ironcurtain"
 
@@ -100,13 +104,21 @@ class ApprovalInbox(Closing):
             raise UsageError(f"{len(ids)} requests begin with {beginning}", hint="Write more of the id.")
         return self.status(ids[0]) if ids else None
 
-    def answer(self, request: ApprovalRequest, said: PersonAnswer, *, by: str | None = None) -> Recorded:
+    def answer(
+        self,
+        request: ApprovalRequest,
+        said: PersonAnswer,
+        *,
+        by: str | None = None,
+        key: PrivateKey | None = None,
+    ) -> Recorded:
         """Answer a request as it was shown; of several answers the first one counts.
 
         Args:
             request: The request as the person saw it: the answer is good for exactly this.
             said: The answer.
             by: Who answers (default: the user's name on this system).
+            key: The key of an approver who answers with a signature.
 
         Raises:
             OSError: If the answer cannot be written.
@@ -118,6 +130,8 @@ class ApprovalInbox(Closing):
             return "clock"
         if self.status(request.id) is None:
             return "gone"
+        if said.verdict == "approved" and not _may_approve(request, key):
+            return "other-approver"
         answer = ApprovalAnswer(
             request=request.id,
             binding=request.binding,
@@ -128,6 +142,11 @@ class ApprovalInbox(Closing):
             reason=said.reason,
             answered=now,
         )
+        if key is not None:
+            # The cryptography takes a while to load, and few answers need it.
+            from ironcurtain.enforcement.approvals.signatures import signed  # noqa: PLC0415
+
+            answer = signed(answer, key)
         return "recorded" if self._store.write_answer(answer) else "answered"
 
     def _names(self) -> Names:
@@ -158,6 +177,13 @@ class ApprovalInbox(Closing):
                 return None
             self._read[id_] = read
         return self._read[id_]
+
+
+def _may_approve(request: ApprovalRequest, key: PrivateKey | None) -> bool:
+    """Tell whether an approval from here could count; the asking program is the judge of that."""
+    if request.answered_by == "key":
+        return key is not None and key.public.id == request.approver_key
+    return request.answered_by == "account"
 
 
 def _age(status: ApprovalStatus) -> tuple[bool, str, str]:

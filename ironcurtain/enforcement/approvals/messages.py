@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.decision import ClauseCheck, SubjectDecision
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 
 REQUEST_FORMAT: Literal["ironcurtain/approval-request/v1"] = "ironcurtain/approval-request/v1"
@@ -27,6 +27,10 @@ Seal: TypeAlias = Annotated[str, StringConstraints(pattern=r"^hmac-sha256:[0-9a-
 Scope: TypeAlias = Literal["once", "session"]
 """What an approval covers: one call, or calls of the offered shape for as long as the asking program runs."""
 
+ApprovalChannel: TypeAlias = Literal["account", "client", "key"]
+"""How the person answers who is asked: with the key of the approvals directory, at the client that made the
+call, or with a signature."""
+
 Fault: TypeAlias = Literal[
     "malformed",
     "no-file",
@@ -37,6 +41,8 @@ Fault: TypeAlias = Literal[
     "clock",
     "directory",
     "cancelled",
+    "other-approver",
+    "unknown-approver",
 ]
 """Why an answer, or the way it came, does not count; each has its own plain reason."""
 
@@ -85,6 +91,10 @@ class ApprovalRequest(Frozen):
         contained: As the tool is annotated: whether every effect of the tool lies at resources that it names.
         meta: What goes to the server beside the arguments, where its configuration lets it.
         rule: The deciding rule, with its `reason` and, where it has one, its `clause`.
+        checks: The clauses that no rule can test, and that the person must check.
+        approver: Whose approval it is that is asked for; None where anybody's will do.
+        answered_by: How that person answers; an approval that comes another way does not count.
+        approver_key: Id of the key that the answer is signed with, where they answer with a signature.
         session_offer: What "for this session" would mean.
     """
 
@@ -109,6 +119,10 @@ class ApprovalRequest(Frozen):
     clause: str | None
     clause_text: str | None
     reason: str
+    checks: tuple[ClauseCheck, ...] = ()
+    approver: str | None = None
+    answered_by: ApprovalChannel = "account"
+    approver_key: str | None = None
     session_offer: SessionOffer
 
 
@@ -118,6 +132,7 @@ class ApprovalAnswer(Frozen):
     Attributes:
         shown: Digest of the request as the person saw it.
         reason: What the person said; it reaches the agent.
+        signature: Of an approver who answers with a key: a compact JSON Web Signature of everything else.
     """
 
     request: RequestId
@@ -128,6 +143,7 @@ class ApprovalAnswer(Frozen):
     by: str = Field(min_length=1, max_length=200)
     reason: str = Field(default="", max_length=MAX_REASON)
     answered: AwareDatetime
+    signature: str = Field(default="", max_length=4_000)
 
 
 class SealedRequest(Frozen):
@@ -151,6 +167,7 @@ class ApprovalOutcome(Frozen):
 
     Attributes:
         request: The request's id; None where nobody could be asked.
+        others: The ids of further requests about the same call, each of another approver.
         reason: In plain words, hidden characters escaped; what the person said, if they said something.
         by: Who answered; None where nobody did.
         fault: Why an answer did not count.
@@ -158,6 +175,7 @@ class ApprovalOutcome(Frozen):
 
     state: ApprovalState
     request: RequestId | None = None
+    others: tuple[RequestId, ...] = ()
     scope: Scope = "once"
     by: str | None = None
     reason: str = ""
@@ -211,6 +229,8 @@ class ApprovalNotice(Frozen):
     Attributes:
         summary: One line that says it all, for a title or a message.
         effect: What the call reads, changes and contacts.
+        checks: The clauses that no rule can test, and that the person must check.
+        approver: Whose approval it is that is asked for; None where anybody's will do.
         resources: The judged resources; `more` says how many others there are.
         expires: Until when the request can be answered.
         answer: The command that shows the request and answers it.
@@ -228,6 +248,8 @@ class ApprovalNotice(Frozen):
     more: int = Field(ge=0)
     clause: str | None
     reason: str
+    checks: tuple[ClauseCheck, ...] = ()
+    approver: str | None = None
     asked: AwareDatetime
     expires: AwareDatetime
     answer: str

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ironcurtain.decision.decide import Prepared
+from ironcurtain.enforcement.approvals.approvers import ApproverIdentity
 from ironcurtain.enforcement.approvals.grants import offer_of
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.model.annotations import ToolAnnotation
@@ -47,6 +48,7 @@ def new_request(
     session: str,
     seconds: float = ANSWER_SECONDS,
     clock: Clock | None = None,
+    approver: ApproverIdentity | None = None,
 ) -> ApprovalRequest:
     """Return the question about an escalated call, under a new id.
 
@@ -57,6 +59,7 @@ def new_request(
         session: The asking session's name; give the same one after a restart, so that answers are found.
         seconds: How long the person has to answer.
         clock: Where time comes from (default: the machine).
+        approver: Whose approval is asked for; None for anybody's.
 
     Raises:
         ValueError: If the time to answer is not positive, or longer than a day.
@@ -65,9 +68,10 @@ def new_request(
         raise ValueError(f"a person has more than 0 and at most {MAX_SECONDS:g} seconds to answer")
     clock = clock or Clock()
     asked = clock.wall()
+    name = approver.name if approver is not None else None
     return ApprovalRequest(
         id=_new_id(),
-        binding=binding_of(decision, prepared, tool, session=session),
+        binding=_binding_for(binding_of(decision, prepared, tool, session=session), name),
         session=session,
         asked=asked,
         expires=asked + timedelta(seconds=seconds),
@@ -87,6 +91,10 @@ def new_request(
         clause=decision.clause,
         clause_text=decision.clause_text,
         reason=decision.reason,
+        checks=decision.checks,
+        approver=name,
+        answered_by=approver.channel if approver is not None else "account",
+        approver_key=approver.key.id if approver is not None and approver.key is not None else None,
         session_offer=offer_of(decision, prepared, tool),
     )
 
@@ -100,6 +108,11 @@ def ask_again(request: ApprovalRequest, clock: Clock) -> ApprovalRequest:
         "deadline": round(clock.monotonic() + allowed.total_seconds(), 3),
     }
     return request.model_copy(update={"id": _new_id(), **times})
+
+
+def _binding_for(binding: str, approver: str | None) -> str:
+    """Return what the approval of one of several approvers binds to."""
+    return binding if approver is None else json_text.digest({"call": binding, "approver": approver})
 
 
 def shown_digest(request: ApprovalRequest) -> str:

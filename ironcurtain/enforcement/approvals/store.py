@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import (
     ANSWER_FORMAT,
@@ -63,6 +64,7 @@ class Asked:
     Attributes:
         shown: Digest of the request as it was written.
         deadline: Its end on our monotonic clock, in seconds.
+        approver: Whose approval is asked for; None for anybody's.
     """
 
     id: str
@@ -72,6 +74,7 @@ class Asked:
     asked: datetime
     expires: datetime
     deadline: float
+    approver: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,11 @@ class Names:
 class Store:
     """Requests, answers and marks in one directory. Its functions block; each is safe in any process."""
 
-    def __init__(self, place: PrivateDirectory, key: ApprovalKey, clock: Clock) -> None:
+    def __init__(
+        self, place: PrivateDirectory, key: ApprovalKey, clock: Clock, approvers: Approvers | None = None
+    ) -> None:
         self.place = place
+        self._approvers = approvers or Approvers()
         self.clock = clock
         self._key = key
 
@@ -150,6 +156,7 @@ class Store:
             asked=request.asked,
             expires=request.expires,
             deadline=min(self.clock.monotonic() + left, request.deadline),
+            approver=request.approver,
         )
 
     def is_late(self, request: ApprovalRequest) -> bool:
@@ -183,6 +190,14 @@ class Store:
         if answer.answered >= asked.expires or self.is_over(asked, grace=USE_SECONDS):
             reason = "The answer came after the time for it was over."
             return ApprovalOutcome(state=ApprovalState.EXPIRED, request=asked.id, reason=reason, fault="late")
+        if answer.verdict == "approved" and not self._is_of_approver(asked, answer):
+            return _faulty(
+                asked,
+                "other-approver",
+                f"The approval does not count: {visible(asked.approver or '')} has to give it, and it is not "
+                "theirs.",
+                by=visible(answer.by),
+            )
         return ApprovalOutcome(
             state=ApprovalState(answer.verdict),
             request=asked.id,
@@ -190,6 +205,13 @@ class Store:
             by=visible(answer.by),
             reason=visible(answer.reason),
         )
+
+    def _is_of_approver(self, asked: Asked, answer: ApprovalAnswer) -> bool:
+        """Tell whether an approval is of the person whose approval is asked for. Anybody here may deny."""
+        if asked.approver is None:
+            return True
+        identity = self._approvers.identities.get(asked.approver)
+        return identity is not None and identity.gave(answer)
 
     def is_settled(self, id_: str) -> bool:
         """Tell whether a request is settled: whatever else lies there about it is void."""
@@ -272,5 +294,5 @@ def _digest(model: BaseModel) -> str:
     return json_text.digest(model.model_dump(mode="json"))
 
 
-def _faulty(asked: Asked, fault: Fault, reason: str) -> ApprovalOutcome:
-    return ApprovalOutcome(state=ApprovalState.INVALID, request=asked.id, reason=reason, fault=fault)
+def _faulty(asked: Asked, fault: Fault, reason: str, *, by: str | None = None) -> ApprovalOutcome:
+    return ApprovalOutcome(state=ApprovalState.INVALID, request=asked.id, reason=reason, fault=fault, by=by)

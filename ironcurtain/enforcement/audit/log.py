@@ -182,13 +182,14 @@ class AuditLog:
     def _use_up(self, approval: Approval | None) -> None:
         if approval is None or approval.request is None or approval.verdict is not Verdict.ALLOW:
             return
-        is_again = approval.request in self._used and approval.scope == "once"
-        if is_again or approval.request in self._recovered().used:
+        requests = {approval.request, *approval.others}
+        is_again = bool(requests & self._used) and approval.scope == "once"
+        if is_again or requests & self._recovered().used:
             raise AuditError(
                 "an approval that this log tells to be used up was to be used again",
                 where=str(self._paths.path),
             )
-        self._used.add(approval.request)
+        self._used |= requests
 
     def _recovered(self) -> Recovered:
         return self._segments.recovered if self._segments is not None else Recovered()

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Digest, Frozen, JsonValue, Slug
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, Slug, is_empty
 
 GENESIS = f"sha256:{'0' * 64}"
 """What the first line of a log has as its `previous`."""
@@ -81,6 +81,9 @@ class Approval(Frozen):
 
     Attributes:
         request: The request's id.
+        others: The ids of further requests about the same call, each of another approver.
+        asked: Whose approval the rules ask for, by name; empty where anybody's will do.
+        checks: The clauses that no rule can test, which the request told the person to check.
         approver: Who answered, as the approver's own channel names them; None where nobody did.
         scope: What the answer covers: this call, or calls of this shape in this session.
         verdict: The decision after the approval: `allow` or `deny`.
@@ -89,6 +92,9 @@ class Approval(Frozen):
 
     state: RecordedApprovalState
     request: str | None = None
+    others: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    asked: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    checks: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     approver: str | None = None
     scope: Literal["once", "session"] = "once"
     verdict: Verdict

@@ -335,6 +335,7 @@ def _used(record: bytes) -> Iterator[str]:
     approval = json.loads(record).get("approval")
     if approval and approval.get("request") and approval.get("state") not in _UNSETTLED:
         yield approval["request"]
+        yield from approval.get("others", ())
 
 
 def _head(paths: LogPaths, text: bytes, key: bytes | None) -> Head | None:

@@ -191,7 +191,8 @@ def _decision(record: DecisionRecord) -> str:
     asked = ""
     if record.approval is not None:
         by = f" by {visible(record.approval.approver)}" if record.approval.approver else ""
-        asked = f", {record.approval.state}{by}"
+        of = f" as {', '.join(map(visible, record.approval.asked))}" if record.approval.asked else ""
+        asked = f", {record.approval.state}{by}{of}"
     sent = "" if record.forwarded else ", not sent"
     return f"{shown} {' '.join(values)} [{_cause(record)}{asked}{sent}]".replace("  ", " ")
 

@@ -24,6 +24,7 @@ from anyio import to_thread
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.domain import Domain
 from ironcurtain.bundle.origin import origin
+from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, RequestListener, nobody
 from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
 from ironcurtain.enforcement.approvals.inbox import default_paths
@@ -74,6 +75,7 @@ from ironcurtain.servers.fetched.lock import lock_of
 from ironcurtain.settings import user_directory
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory, shared_file
+from ironcurtain.system.text import visible
 
 _MOST_SESSIONS = 9
 _LAST_SPANS = 3.0
@@ -96,6 +98,7 @@ class ProxyOptions:
         approver: Whether anybody can be asked.
         on_approval: What is run when a call waits for a person; None tells nobody.
         client_person: Whether whoever sits at the client may approve.
+        approvers: The people behind the names that rules use.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, enforce nothing.
         audit_values: Whether the log keeps the values of calls.
@@ -120,6 +123,7 @@ class ProxyOptions:
     approver: bool = True
     on_approval: HookCommand | None = None
     client_person: bool = False
+    approvers: Approvers = field(default_factory=Approvers)
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
     observe: bool = False
     audit_values: LoggedValues = "redacted"
@@ -150,6 +154,7 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     lock = lock_of(options.servers)
     fetched = {"what pins the servers": lock} if lock.exists() else {}
     check_configuration({"the servers' file": options.servers, **fetched, **options.files})
+    await to_thread.run_sync(lambda: options.approvers.identities)
     config = await to_thread.run_sync(load_servers, options.servers)
     policy = await to_thread.run_sync(load_own, options.load, options.bundle)
     check_sandbox(policy)
@@ -299,7 +304,12 @@ def _approvals(
         stack.callback(hook.close)
         told = hook.tell
     directory = ApprovalDirectory.open(
-        directory_path, key, reachable=reachable, is_usable=is_usable, told=told
+        directory_path,
+        key,
+        reachable=reachable,
+        is_usable=is_usable,
+        told=told,
+        approvers=options.approvers,
     )
     return stack.enter_context(directory)
 
@@ -311,7 +321,9 @@ def _enforcer(
     launcher: SandboxLauncher,
     directory: ApprovalDirectory | None,
 ) -> Enforcer:
-    asking = OpenRequest(log.paths.session, options.patience, options.seconds, options.client_person)
+    asking = OpenRequest(
+        log.paths.session, options.patience, options.seconds, options.client_person, options.approvers
+    )
     return Enforcer(
         policy=live,
         broker=ApprovalBroker(directory, asking),
@@ -370,6 +382,8 @@ def _announce(
         say("OBSERVING ONLY: every call that can be sent is sent; nothing is enforced or protected")
     if not options.approver:
         say("nobody is asked: what the policy escalates is refused")
+    for name in options.approvers.missing(sorted(policy.loaded.content.approvers)):
+        say(f"nobody is the approver {visible(name)}: calls that ask for their approval are refused")
     for note in launcher.notes():
         say(note)
 

@@ -59,6 +59,7 @@ class RuleOfTool:
     Attributes:
         order: 1-based position in the policy.
         predicates: Its tests of arguments and caller facts.
+        approver: Whose approval it asks for; None for anybody's.
     """
 
     order: int
@@ -68,6 +69,7 @@ class RuleOfTool:
     condition: If
     predicates: tuple[Predicate, ...]
     tokens: Mapping[str, str]
+    approver: str | None = None
 
     @cached_property
     def named_roles(self) -> frozenset[str]:
@@ -155,7 +157,9 @@ def rules_of_tool(
             *(rule_predicate("args", test, rule.then) for test in condition.args or ()),
             *(rule_predicate("caller", test, rule.then) for test in condition.caller or ()),
         )
-        found.append(RuleOfTool(rule.order, name, rule.clause, rule.then, condition, predicates, tokens))
+        found.append(
+            RuleOfTool(rule.order, name, rule.clause, rule.then, condition, predicates, tokens, rule.approver)
+        )
     return tuple(found)
 
 

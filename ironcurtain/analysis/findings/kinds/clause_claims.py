@@ -63,7 +63,7 @@ def _not_asked(account: ClauseOutcome, asked: AskedTool) -> FindingDraft:
     draft = _false_claim(
         account,
         f"calls of {tool} are said to be asked about because of the clause {account.clause.id}, and no rule "
-        "of it does so, while calls are allowed",
+        "does so, while calls are allowed",
         tool,
     )
     call = asked.witness

@@ -14,6 +14,8 @@ from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceCla
 from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.bundle.content import RuleText
+from ironcurtain.model.policy import UNENFORCEABLE
+from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import visible
 
 _SHOWN = 3
@@ -40,7 +42,9 @@ def dead_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
         if rule.order in misnamed:
             continue
         if rule.order not in context.deciding:
-            yield replace(_never_first(context, name, rule), rule=name)
+            found = _never_first(context, name, rule)
+            if found is not None:
+                yield replace(found, rule=name)
         elif context.is_in_doubt(rule.order):
             yield _not_found(context, name)
 
@@ -58,7 +62,8 @@ def _not_found(context: FindingContext, name: str) -> FindingDraft:
     return replace(draft, sampled=True, rule=name)
 
 
-def _never_first(context: FindingContext, name: str, rule: RuleText) -> FindingDraft:
+def _never_first(context: FindingContext, name: str, rule: RuleText) -> FindingDraft | None:
+    """Return the draft about a rule that never decides; None where nothing is wrong with that."""
     if context.sampled(rule.order):
         return _not_found(context, name)
     shadow = _Shadow()
@@ -73,6 +78,8 @@ def _never_first(context: FindingContext, name: str, rule: RuleText) -> FindingD
             suggestion="Correct its conditions, or delete it.",
             universal=True,
         )
+    if _asked_anyway(context, rule, shadow.by):
+        return None
     by = [(other, text) for other, text in context.rules if text.order in shadow.by]
     shown = ", ".join(visible(other) for other, _ in by[:_SHOWN]) + (
         " and others" if len(by) > _SHOWN else ""
@@ -87,6 +94,19 @@ def _never_first(context: FindingContext, name: str, rule: RuleText) -> FindingD
         suggestion=f"Put it before {visible(by[0][0])}, narrow that rule, or delete this one.",
         witness=_witness(context, shadow),
         universal=True,
+    )
+
+
+def _asked_anyway(context: FindingContext, rule: RuleText, by: set[int]) -> bool:
+    """Tell whether a rule asks about what no rule can test, and others ask or deny wherever it would.
+
+    Whoever is asked because of them is told to check its clause: nothing is lost.
+    """
+    untestable = {claim.clause for claim in context.analysis.content.claims if claim.kind in UNENFORCEABLE}
+    return (
+        rule.then is Verdict.ESCALATE
+        and rule.clause in untestable
+        and all(text.then is not Verdict.ALLOW for _, text in context.rules if text.order in by)
     )
 
 

@@ -1,28 +1,32 @@
 """Asking a person about an escalated call: through the approvals directory, or the client they sit at.
 
+Where rules of one call name several approvers, they are asked one after the other, and all must approve.
 Nobody waits longer than the client's patience. After that the model is told that the call is pending; the
 request stays where it is, and the same call, repeated, picks up what the person said.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 import anyio
 import mcp_types as types
 
+from ironcurtain.enforcement.approvals.approvers import USER, Approvers
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, no_approver
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.enforcement.approvals.elicitation import elicitation_schema, elicited_outcome
 from ironcurtain.enforcement.approvals.grants import Grant, SessionGrants
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
-from ironcurtain.enforcement.approvals.request import ANSWER_SECONDS, new_request
+from ironcurtain.enforcement.approvals.request import ANSWER_SECONDS, binding_of, new_request
+from ironcurtain.enforcement.approvals.store import USE_SECONDS
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can
 from ironcurtain.errors import ApprovalsError
+from ironcurtain.system.text import visible
 
 PATIENCE = 45.0
 _PROGRESS_SECONDS = 10.0
@@ -37,13 +41,16 @@ class OpenRequest:
         session: The session's name, the same after a restart.
         patience: Seconds that a call is held while a person decides.
         seconds: Seconds that a person has to answer.
-        client_person: Whether whoever sits at the client is trusted to approve.
+        client_person: Whether whoever sits at the client is trusted to approve, as the person whose account
+            this is.
+        approvers: The people behind the names that rules use.
     """
 
     session: str
     patience: float = PATIENCE
     seconds: float = ANSWER_SECONDS
     client_person: bool = False
+    approvers: Approvers = field(default_factory=Approvers)
 
 
 class ApprovalBroker:
@@ -53,6 +60,7 @@ class ApprovalBroker:
         self._directory = directory
         self._asking = asking
         self._grants = SessionGrants()
+        self._held: dict[str, _HeldApproval] = {}
 
     @property
     def session(self) -> str:
@@ -72,43 +80,97 @@ class ApprovalBroker:
         Raises:
             OSError: If an answer cannot be used up.
         """
-        tool = evaluated.annotation
-        assert evaluated.prepared is not None and tool is not None  # noqa: S101, PT018 - else it is denied
-        request = new_request(
-            evaluated.decision,
-            evaluated.prepared,
-            tool,
-            session=self._asking.session,
-            seconds=self._asking.seconds,
-        )
-        granted = self._grants.covering(evaluated.decision, evaluated.prepared, tool)
+        tool, decision, prepared = evaluated.annotation, evaluated.decision, evaluated.prepared
+        assert prepared is not None and tool is not None  # noqa: S101, PT018 - else it is denied
+        binding = binding_of(decision, prepared, tool, session=self.session)
+        granted = self._grants.covering(decision, prepared, tool)
         if granted is not None:
-            return ApprovalOutcome(
-                state=ApprovalState.APPROVED, request=granted, scope="session"
-            ), request.binding
-        outcome = await self._obtain(request, client_request)
+            return ApprovalOutcome(state=ApprovalState.APPROVED, request=granted, scope="session"), binding
+        if missing := self._asking.approvers.missing(decision.approvers):
+            return _nobody_named(missing[0]), binding
+        identities = self._asking.approvers.identities
+        requests = [
+            new_request(
+                decision,
+                prepared,
+                tool,
+                session=self.session,
+                seconds=self._asking.seconds,
+                approver=approver,
+            )
+            for approver in (*(identities[name] for name in decision.approvers),) or (None,)
+        ]
+        outcome = await self._obtain_all(requests, client_request)
         if outcome.approved and outcome.scope == "session":
-            grant = Grant.of(evaluated.decision, evaluated.prepared, tool)
+            grant = Grant.of(decision, prepared, tool)
             if isinstance(grant, Grant) and outcome.request is not None:
                 self._grants.add(grant, outcome.request)
-        return outcome, request.binding
+        return outcome, binding
 
-    async def _obtain(
-        self, request: ApprovalRequest, client_request: ClientRequest | None
+    async def _obtain_all(
+        self, requests: Sequence[ApprovalRequest], client_request: ClientRequest | None
     ) -> ApprovalOutcome:
+        """Ask one after the other. What is approved is kept for the same call while others have to answer."""
         if self._directory is None:
             return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason="Nobody is there to be asked.")
-        async with _telling(client_request):
-            if (
-                client_request is not None
-                and self._asking.client_person
-                and can(client_request.capabilities, _ELICIT)
-            ):
-                return await self._elicit(request, client_request, self._directory)
-            return await self._directory.obtain(request, self._asking.patience)
+        end = anyio.current_time() + self._asking.patience
+        given: dict[str, ApprovalOutcome] = {}
+        is_complete = False
+        try:
+            async with _telling(client_request):
+                for request in requests:
+                    outcome = self._taken(request.binding) or await self._obtain(
+                        request, client_request, self._directory, max(0.0, end - anyio.current_time())
+                    )
+                    if not outcome.approved:
+                        return outcome
+                    given[request.binding] = outcome
+            is_complete = True
+        finally:
+            if not is_complete and len(requests) > 1:
+                self._hold(given)
+        return _of_all(list(given.values()))
+
+    def _taken(self, binding: str) -> ApprovalOutcome | None:
+        """Return an approval of one of several approvers that no call has used, and use it."""
+        held = self._held.pop(binding, None)
+        return held.outcome if held is not None and held.until > anyio.current_time() else None
+
+    def _hold(self, given: Mapping[str, ApprovalOutcome]) -> None:
+        now = anyio.current_time()
+        self._held = {binding: held for binding, held in self._held.items() if held.until > now}
+        until = now + self._asking.seconds + USE_SECONDS
+        self._held |= {binding: _HeldApproval(outcome, until) for binding, outcome in given.items()}
+
+    async def _obtain(
+        self,
+        request: ApprovalRequest,
+        client_request: ClientRequest | None,
+        directory: ApprovalDirectory,
+        patience: float,
+    ) -> ApprovalOutcome:
+        if not self._is_asked_at_client(request):
+            return await directory.obtain(request, patience)
+        if client_request is not None and can(client_request.capabilities, _ELICIT):
+            return await self._elicit(request, client_request, directory, patience)
+        if request.answered_by == "client":
+            reason = f"{visible(request.approver or '')} is asked at the client, and it cannot ask anybody."
+            return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason=reason, fault="unknown-approver")
+        return await directory.obtain(request, patience)
+
+    def _is_asked_at_client(self, request: ApprovalRequest) -> bool:
+        """Tell whether the client's person is asked: an approval of theirs is no other approver's."""
+        if request.answered_by == "client":
+            return True
+        is_own = request.approver is None or (request.approver == USER and request.answered_by == "account")
+        return is_own and self._asking.client_person
 
     async def _elicit(
-        self, request: ApprovalRequest, client_request: ClientRequest, directory: ApprovalDirectory
+        self,
+        request: ApprovalRequest,
+        client_request: ClientRequest,
+        directory: ApprovalDirectory,
+        patience: float,
     ) -> ApprovalOutcome:
         """Ask at the client; whoever answers first, there or in the directory, settles the request."""
         try:
@@ -116,7 +178,7 @@ class ApprovalBroker:
             if earlier is not None:
                 return earlier
             id_ = await directory.ask(request)
-            with anyio.move_on_after(self._asking.patience):
+            with anyio.move_on_after(patience):
                 outcome = await _answer(request, client_request)
                 if outcome is not None and await directory.settle(id_, outcome):
                     return outcome.model_copy(update={"request": id_})
@@ -126,6 +188,38 @@ class ApprovalBroker:
         return settled or ApprovalOutcome(
             state=ApprovalState.PENDING, request=id_, reason="It waits for an answer."
         )
+
+
+@dataclass(frozen=True)
+class _HeldApproval:
+    """An approval that waits for those of other approvers.
+
+    Attributes:
+        until: Until when it can be used, as the event loop counts seconds.
+    """
+
+    outcome: ApprovalOutcome
+    until: float
+
+
+def _nobody_named(name: str) -> ApprovalOutcome:
+    reason = f"Nobody can be asked: this deployment says of no person that they are {visible(name)}."
+    return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason=reason, fault="unknown-approver")
+
+
+def _of_all(given: Sequence[ApprovalOutcome]) -> ApprovalOutcome:
+    """Return several approvals of one call as one, which covers what all of them cover."""
+    first, *others = given
+    if not others:
+        return first
+    return first.model_copy(
+        update={
+            "others": tuple(each.request for each in others if each.request is not None),
+            "scope": "session" if all(each.scope == "session" for each in given) else "once",
+            "by": ", ".join(each.by for each in given if each.by),
+            "reason": " ".join(each.reason for each in given if each.reason),
+        }
+    )
 
 
 async def _answer(request: ApprovalRequest, client_request: ClientRequest) -> ApprovalOutcome | None:

@@ -270,6 +270,9 @@ class Enforcer:
         approval = Approval(
             state=outcome.state.value,
             request=outcome.request,
+            others=outcome.others,
+            asked=evaluated.decision.approvers,
+            checks=tuple(each.clause for each in evaluated.decision.checks),
             approver=outcome.by,
             scope=outcome.scope,
             verdict=Verdict.DENY,

@@ -84,7 +84,8 @@ def test_what_is_asked_about_in_part_is_told_with_the_condition() -> None:
     assert asked.holds == "partly"
     words = outcome_words(found)
     assert (
-        "its rules ask about files/send_mail where recipient is in *@example.com and subject matches" in words
+        "a person is asked about files/send_mail where recipient is in *@example.com and subject matches"
+        in words
     )
     assert ".*secret.*" in words
     assert not [untrue for untrue in ("every call", "only", "none is in") if untrue in words]
