@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import version as installed
 from itertools import groupby
+from typing import Any
 
 import click
 from pygments.lexers.data import JsonLexer
@@ -56,6 +57,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _extend)
     app.connect("sphinx-click-process-description", _describe)
     app.connect("sphinx-click-process-options", _escape_options)
+    app.connect("html-page-context", _collapse, priority=400)  # before the theme makes its navigation
     app.connect("build-finished", _write_home)
 
 
@@ -75,6 +77,12 @@ def _contents(app: Sphinx, page: str, part: str) -> str:
     listed = "".join(f"{' '.join(title.split())} </{file.with_suffix('')}>\n" for title, file in entries)
     caption = f":caption: {part.splitlines()[0]}\n" if page == root_doc else ""
     return f"\n```{{toctree}}\n:hidden:\n{caption}\n{listed}```\n" if entries else ""
+
+
+def _collapse(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: object) -> None:
+    """Let the navigation of a page open the part that it is in: all of it on all pages is half of a build."""
+    toctree = context["toctree"]
+    context["toctree"] = lambda **options: toctree(**{**options, "collapse": True})
 
 
 def _commands(group: str) -> str:
