@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from ironcurtain.model.moments import Part
 from ironcurtain.model.operators import CountBound, literal_expression
 from ironcurtain.model.times import minutes_within, seconds_of
 from ironcurtain.system.frozen import Frozen, JsonValue, OneOrMany, ServerName
@@ -14,7 +15,7 @@ Operator: TypeAlias = Literal[
     "equals", "not_equals", "in", "not_in", "lt", "le", "gt", "ge", "matches", "present"
 ]
 
-ArgOperator: TypeAlias = Literal[Operator, "contains_any"]
+ArgOperator: TypeAlias = Literal[Operator, "contains_any", "within"]
 """The operators of tests of arguments and caller facts."""
 
 
@@ -61,6 +62,7 @@ class ArgCondition(Frozen):
         measure: Compare the number of elements (`count`) or characters (`length`) instead.
         count: With `*`: how many elements must satisfy the test, instead of every or some.
         ignore_case: Compare texts without regard to case, as RE2 does.
+        part: Read texts as ISO dates or date-times, and compare their day, time of day or moment.
         also_in: Further arguments: it is enough that one of all of them satisfies the test.
     """
 
@@ -72,6 +74,7 @@ class ArgCondition(Frozen):
     measure: Literal["count", "length"] | None = None
     count: CountBound | None = None
     ignore_case: bool = False
+    part: Part | None = None
     also_in: tuple[str, ...] = ()
 
     @property

@@ -27,7 +27,12 @@ def values_by_root() -> dict[Root, dict[str, JsonValue]]:
 
 _TYPE_OF_MEASURE = {"count": "array", "length": "string"}
 _ORDERED = ("lt", "le", "gt", "ge")
-_TYPE_OF_OPERATOR = {**dict.fromkeys(_ORDERED, "number"), "matches": "string", "contains_any": "string"}
+_TYPE_OF_OPERATOR = {
+    **dict.fromkeys(_ORDERED, "number"),
+    "matches": "string",
+    "contains_any": "string",
+    "within": "string",
+}
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ def reference(value: JsonValue) -> tuple[str, str] | None:
 
 def is_relation(test: ArgCondition) -> bool:
     """Tell whether a test compares two values as numbers."""
-    if reference(test.value) is None:
+    if reference(test.value) is None or test.part is not None:
         return False
     return test.op in _ORDERED or bool(isinstance(test.value, dict) and SCALING & test.value.keys())
 

@@ -6,6 +6,7 @@ with codecs and composites; `pytest --hypothesis-profile=searching` tries ten wi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -119,6 +120,36 @@ def test_every_random_call_with_codecs_and_composites_decides_as_the_cells_say(s
 @given(SEEDS)
 def test_every_random_call_decides_as_the_cells_say_of_rarer_operators(seed: int) -> None:
     assert_exact(OPERATORS, seed)
+
+
+def test_dates_are_decided_as_the_specification_says_and_never_proved() -> None:
+    rules: list[dict[str, Any]] = [
+        {
+            "name": "r",
+            "clause": "C1",
+            "reason": "so",
+            "then": "allow",
+            "if": {"tool": ["meet"], "args": [test]},
+        }
+        for test in spaces_operators.DATED
+    ]
+    opa = OpaCommand(find())
+    pairs = list(itertools.product([None, *spaces_operators.MOMENTS], repeat=2))
+    for one in rules:
+        bundle = spaces_operators.bundle_of([one])
+        policies = load_policies([bundle], spaces_operators.WORLD)
+        (examined,) = examine([CallSpace("s", "meet", policies)], opa)
+        assert any("a date or time" in gap for gap in examined.gaps)
+        calls = {}
+        for number, pair in enumerate(pairs):
+            given = {n: v for n, v in zip(("start", "end"), pair, strict=True) if v is not None}
+            prepared = prepare(Call("s", "meet", given, {}), policies[0].policy)
+            assert isinstance(prepared, Prepared)
+            calls[f"c{number}"] = prepared
+        answers = evaluate({id_: call.input for id_, call in calls.items()}, bundle, opa)
+        for id_, call in calls.items():
+            expected = twin.decide([one], call.input)["verdict"]
+            assert at(answers[id_], "verdict") == expected, (one["if"], call.input["args"])
 
 
 def test_a_value_that_was_not_examined_is_noticed() -> None:

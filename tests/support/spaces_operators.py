@@ -84,6 +84,31 @@ TESTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+MOMENTS = [
+    "2026-01-10",
+    "2026-01-10T06:59:59",
+    "2026-01-10T07:00:00",
+    "2026-01-10T21:59:00",
+    "2026-01-10T22:00:00",
+    "2026-01-11T07:00",
+    "2026-01-11T07:00:00Z",
+    "2026-01-12T08:00:00+01:00",
+    "2026-12-31T23:30:00",
+    "tomorrow",
+]
+DATED: list[dict[str, Any]] = [
+    {"name": "start", "part": "date", "op": "equals", "value": {"arg": "/end"}},
+    {"name": "start", "part": "time", "op": "within", "value": ["07:00-22:00"]},
+    {"name": "start", "part": "time", "op": "within", "value": ["22:00-07:00"], "or_absent": True},
+    {"name": "end", "part": "instant", "op": "le", "value": {"arg": "/start", "plus": "24h"}},
+    {"name": "end", "part": "date", "op": "ge", "value": {"arg": "/start", "plus": "1d"}},
+    {"name": "end", "part": "date", "op": "lt", "value": "2026-06-01"},
+    {"name": "start", "part": "time", "op": "ge", "value": "07:00"},
+    {"name": "end", "part": "instant", "op": "gt", "value": {"arg": "/start"}, "or_absent": True},
+]
+"""Tests of dates and times, whose evidence is searched; `meet` has `start` and `end`."""
+
+
 def _elements(values: list[Any]) -> Any:
     return lambda random: [random.choice(values) for _ in range(random.randint(0, 4))]
 
@@ -125,7 +150,7 @@ def tools() -> list[dict[str, Any]]:
 
 def annotated() -> Annotations:
     """Return the annotations of the tools on one server."""
-    return annotations_of({"s": tools()})
+    return annotations_of({"s": [*tools(), DATED_TOOL]})
 
 
 def random_policy(random: Random) -> list[dict[str, Any]]:
@@ -138,6 +163,14 @@ def _random_rule(random: Random, name: str) -> dict[str, Any]:
     tests = random.sample(TESTS[tool], random.choice([1, 1, 2]))
     then = random.choice(["allow", "escalate", "deny"])
     return {"name": name, "clause": "C1", "reason": "so", "then": then, "if": {"tool": [tool], "args": tests}}
+
+
+DATED_TOOL: dict[str, Any] = {
+    "tool": "meet",
+    "side_effects": True,
+    "input_schema": {"type": "object", "properties": {"start": TEXT, "end": TEXT}},
+    "args": [{"name": name, "roles": ["none"]} for name in ("start", "end")],
+}
 
 
 def bundle_of(rules: list[dict[str, Any]]) -> Bundle:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -163,6 +164,8 @@ def _operand(test: JsonObject, call: Question) -> tuple[str, Any]:
 
 def _compare(test: JsonObject, root: str, value: Any, call: Question) -> bool | None:
     op, (place, operand) = test["op"], _operand(test, call)
+    if "part" in test:
+        return test.get("or_absent", False) if value is ABSENT else _of_moments(test, value, operand, place)
     if value is ABSENT and root == "caller":
         return UNKNOWN if op != "present" or operand is True else True
     if op == "present":
@@ -214,6 +217,44 @@ def _relation(test: JsonObject, value: Any, operand: Any, mistyped: bool | None)
 
 def _length(value: Any) -> Any:
     return len(value) if isinstance(value, list) else None
+
+
+def _of_moments(test: JsonObject, value: Any, operand: Any, place: str) -> bool:
+    """Compare days, times of day or moments, by Python's own reading of ISO 8601."""
+    part, left = test["part"], _moment(value)
+    if left is None or (part == "time" and "T" not in value):
+        return False
+    if test["op"] == "within":
+        time = left.strftime("%H:%M:%S")
+        spans = [text.split("-") for text in test["value"]]
+        return any((a <= time < b) if a < b else (time >= a or time < b) for a, b in spans)
+    if part == "time" and place == "constant":
+        operand = f"2000-01-01T{operand}"
+    right = _moment(operand)
+    if right is None or (part == "time" and "T" not in operand):
+        return False
+    if place != "constant" and part == "instant" and (left.tzinfo is None) != (right.tzinfo is None):
+        return False
+    sides: dict[str, Any] = {
+        "date": (left.date(), right.date()),
+        "time": (left.strftime("%H:%M:%S"), right.strftime("%H:%M:%S")),
+        "instant": tuple((t if t.tzinfo else t.replace(tzinfo=UTC)).timestamp() for t in (left, right)),
+    }
+    a, b = sides[part]
+    later = test["value"].get("plus", "0s") if place != "constant" else "0s"
+    amount = int(later[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[later[-1]]
+    if part != "time":
+        b += timedelta(seconds=amount) if part == "date" else amount
+    held = {"equals": a == b, "not_equals": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}
+    return bool(held[test["op"]])
+
+
+def _moment(text: Any) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return None if found is None else found.replace(microsecond=0)
 
 
 def _of_texts(op: str, value: str, operand: Any, *, ignore_case: bool) -> bool:

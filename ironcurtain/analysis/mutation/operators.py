@@ -272,6 +272,7 @@ def _moved(test: ArgCondition) -> Iterator[tuple[ArgCondition, str]]:
             for value in (known - 1, known + 1) if isinstance(known, int) else ():
                 words = f"{test.name} {test.op}: {key} {known} becomes {value}"
                 yield test.model_copy(update={"value": {**test.value, key: value}}), words
+    yield from _moved_apart(test)
     if test.count is not None:
         op, number = test.count.op, test.count.number
         for moved in (number - 1, number + 1):
@@ -279,6 +280,19 @@ def _moved(test: ArgCondition) -> Iterator[tuple[ArgCondition, str]]:
                 bound = CountBound.model_validate({op: moved})
                 words = f"{test.name}: count {op} {number} becomes {moved}"
                 yield test.model_copy(update={"count": bound}), words
+
+
+def _moved_apart(test: ArgCondition) -> Iterator[tuple[ArgCondition, str]]:
+    """Yield a test of two dates or times with the distance between them moved by one of its units."""
+    plus = test.value.get("plus") if test.part is not None and isinstance(test.value, dict) else None
+    if isinstance(plus, str):
+        for moved in (f"{int(plus[:-1]) + step}{plus[-1]}" for step in (-1, 1)):
+            words = f"{test.name} {test.op}: plus {plus} becomes {moved}"
+            yield test.model_copy(update={"value": {**_members(test.value), "plus": moved}}), words
+
+
+def _members(value: JsonValue) -> Mapping[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
 
 
 def _with_if(rule: Rule, update: Mapping[str, object]) -> Rule:

@@ -176,6 +176,8 @@ def _listed(predicate: Predicate) -> list[JsonValue] | None:
     test = predicate.condition
     if test is None or test.measure is not None or predicate.reference is not None or len(predicate.path) > 1:
         return None
+    if test.part is not None:
+        return None
     if test.op not in ("equals", "in"):
         return None
     return list(test.operands)
@@ -204,6 +206,8 @@ def add_keywords(
     """
     test = predicate.condition
     if test is None or predicate.reference is not None or test.op == "present" or test.count is not None:
+        return
+    if test.part is not None or test.also_in:
         return
     if pointers.EVERY in predicate.path and not (truth and test.over == "every"):
         return

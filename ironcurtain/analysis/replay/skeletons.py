@@ -70,7 +70,7 @@ class SkeletonReader:
         self, predicate: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue
     ) -> bool | None:
         """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
-        if is_relation(test):
+        if is_relation(test) or test.part is not None:
             return _relates(predicate, test, value, operand)
         if predicate.needs.unknown(_type(value), _type(operand)):
             return predicate.unknown

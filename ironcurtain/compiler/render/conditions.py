@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from ironcurtain.compiler.render.terms import collection, raw_string, reference, string, term
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.conditions import ArgCondition, RoleCondition
+from ironcurtain.model.moments import Part, moment_test
 from ironcurtain.model.operators import SCALING, CountBound
 from ironcurtain.model.unknown_facts import Needs, Root, demanded_type, holds_unknown, is_relation, needs
 from ironcurtain.model.unknown_facts import reference as value_reference
@@ -37,21 +38,26 @@ def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[
     if _is_plain(condition, path) and (asks_absence or not asks_unknown):
         return _plain_lines(place, path, condition)
     lines = [_known_line(condition)] if needed.operand and condition.or_absent and not asks_unknown else []
-    if is_relation(condition):
+    if condition.part is not None or is_relation(condition):
         return [*lines, _relation_line(place, path, condition, needed if asks_unknown else None)]
-    test = _test(condition, needed if asks_unknown else None)
+    return [*lines, _tested_line(place, path, condition, needed if asks_unknown else None)]
+
+
+def _tested_line(place: str, path: tuple[str, ...], condition: ArgCondition, needed: Needs | None) -> str:
+    """Return the line that tests a value, or the elements of an array, by itself."""
+    test = _test(condition, needed)
     if condition.also_in:
         places = (_lookup(place, pointers.steps_of(name)) for name in condition.names)
-        return [f"matching.some_element([{', '.join(places)}], [], {test})"]
+        return f"matching.some_element([{', '.join(places)}], [], {test})"
     if pointers.EVERY not in path:
-        return [*lines, f"matching.satisfies({_lookup(place, path)}, {test})"]
+        return f"matching.satisfies({_lookup(place, path)}, {test})"
     star = path.index(pointers.EVERY)
     elements, below = _lookup(place, path[:star]), term(list(path[star + 1 :]))
     if condition.count is not None:
-        return [
+        return (
             f"operators.counted({elements}, {below}, {_counted_test(condition)}, {_bound(condition.count)})"
-        ]
-    return [*lines, f"matching.{condition.over}_element({elements}, {below}, {test})"]
+        )
+    return f"matching.{condition.over}_element({elements}, {below}, {test})"
 
 
 def guard_line(condition: RoleCondition, *, allow: bool, in_sandbox: bool) -> str:
@@ -79,7 +85,12 @@ def member_line(left: str, values: Iterable[JsonValue]) -> str:
 
 def _is_plain(condition: ArgCondition, path: tuple[str, ...]) -> bool:
     """Tell whether a test can be written out, without a function."""
-    simple = condition.measure is None and not condition.or_absent and not condition.also_in
+    simple = (
+        condition.measure is None
+        and condition.part is None
+        and not condition.or_absent
+        and not condition.also_in
+    )
     return simple and pointers.EVERY not in path and value_reference(condition.value) is None
 
 
@@ -132,7 +143,9 @@ def _test(condition: ArgCondition, needed: Needs | None) -> str:
 
 
 def _relation_line(place: str, path: tuple[str, ...], condition: ArgCondition, needed: Needs | None) -> str:
-    """Return the line that compares two values as numbers."""
+    """Return the line that compares two values as numbers, or parts of dates as such."""
+    if condition.part is not None:
+        return _moment_line(place, path, condition, condition.part)
     tested, operand = _lookup(place, path), _referred(condition)
     if condition.measure is not None:
         tested = f'operators.number({tested}, {{"measure": "count"}})'
@@ -146,6 +159,19 @@ def _relation_line(place: str, path: tuple[str, ...], condition: ArgCondition, n
         members["facts"] = _facts(needed)
     test = "{" + ", ".join(f"{string(name)}: {value}" for name, value in members.items()) + "}"
     return f"operators.related({tested}, {operand}, {test})"
+
+
+def _moment_line(place: str, path: tuple[str, ...], condition: ArgCondition, part: Part) -> str:
+    """Return the line that compares a part of a date-time."""
+    found, value = moment_test(part, condition.op, condition.value), _lookup(place, path)
+    tested = f"operators.moment({value}, {string(part)})"
+    absent = {"or_absent": True} if condition.or_absent else {}
+    if condition.op == "within":
+        return f"operators.during({tested}, {term([list(each) for each in found.windows])}, {term(absent)})"
+    operand = term(found.constant.number) if found.constant else ""
+    if not operand:
+        operand = f"operators.other_moment({_referred(condition)}, {value}, {string(part)}, {found.later})"
+    return f"operators.related({tested}, {operand}, {term({'op': condition.op, **absent})})"
 
 
 def _given(value: JsonValue) -> Mapping[str, JsonValue]:

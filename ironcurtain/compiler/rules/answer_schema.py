@@ -22,6 +22,7 @@ from ironcurtain.compiler.rules.clause_coverage import KINDS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.conditions import ArgOperator
+from ironcurtain.model.moments import Part
 from ironcurtain.model.verdict import Verdict
 
 
@@ -98,7 +99,7 @@ def _condition(annotated: ServerAnnotations, registry: Registry) -> Schema:
 
 def _argument_test() -> Schema:
     scalar = reference("scalar")
-    scaled: Schema = {"times": WHOLE, "plus": WHOLE, "measure": one_of(["count"])}
+    scaled: Schema = {"times": WHOLE, "plus": {"anyOf": [WHOLE, STRING]}, "measure": one_of(["count"])}
     referred = [closed_object({kind: STRING}, scaled) for kind in ("caller", "arg")]
     return closed_object(
         {
@@ -109,6 +110,7 @@ def _argument_test() -> Schema:
         {
             "count": {"anyOf": [closed_object({op: WHOLE}) for op in ("le", "ge", "equals")]},
             "ignore_case": BOOLEAN,
+            "part": one_of(get_args(Part)),
             "also_in": array_of(STRING),
             "over": one_of(["every", "some"]),
             "or_absent": BOOLEAN,

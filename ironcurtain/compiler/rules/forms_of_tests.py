@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.moments import moment_test
 from ironcurtain.model.operators import LARGEST_SCALED
 from ironcurtain.model.unknown_facts import is_relation, operands, reference
 
@@ -19,6 +20,8 @@ def form_problem(test: ArgCondition) -> str:
     if test.over == "some" and not has_elements:
         return "`over` needs a pointer with `*`"
     problem = _case_problem(test) or _several_problem(test, has_elements=has_elements)
+    if test.part is not None or test.op == "within":
+        return problem or _moment_problem(test, has_elements=has_elements)
     if problem or test.count is None:
         return problem
     return _count_problem(test, has_elements=has_elements)
@@ -32,6 +35,19 @@ def _case_problem(test: ArgCondition) -> str:
         return f"`ignore_case` goes with {', '.join(sorted(_OF_TEXTS))}, without `measure`"
     if not all(isinstance(text, str) for text in operands("in", test.value)):
         return "`ignore_case` compares texts"
+    return ""
+
+
+def _moment_problem(test: ArgCondition, *, has_elements: bool) -> str:
+    """Return what is wrong with a test of a part of a date-time."""
+    if test.part is None:
+        return '`within` needs "part": "time"'
+    if has_elements or test.measure or test.count or test.ignore_case or test.also_in:
+        return "`part` compares one value as it is, without `*`, `measure`, `count` and `ignore_case`"
+    try:
+        moment_test(test.part, test.op, test.value)
+    except ValueError as error:
+        return str(error)
     return ""
 
 

@@ -43,6 +43,8 @@ def test_problems(
         yield from _in_place("caller", test, _name_problem(test.name), *_problems(test, tools, registry))
         if test.count is not None:
             yield from _in_place("caller", test, "`count` counts elements of arguments only")
+        if test.part is not None:
+            yield from _in_place("caller", test, "`part` is of arguments only")
         takes_absent = test.or_absent or (test.op == "present" and test.value is False)
         if then is Verdict.ALLOW and takes_absent:
             problem = "a caller fact that is missing must not make a rule allow"
@@ -72,8 +74,8 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
         json_text.check(test.value, any_double=True)
     except json_text.MalformedJsonError as error:
         return [f"the value is no strict JSON: {error}"]
-    if test.measure:
-        return [_measure_problem(test)]
+    if test.measure or test.part:
+        return [_measure_problem(test) if test.measure else ""]
     checks: dict[str, Callable[[ArgCondition], str]] = {
         **dict.fromkeys(NUMERIC, _bound_problem),
         **dict.fromkeys(_LISTED, _list_problem),
@@ -89,7 +91,7 @@ def _reference_problems(
     test: ArgCondition, referred: tuple[str, str], tools: list[ToolAnnotation], registry: Registry
 ) -> list[str]:
     kind, pointer = referred
-    if problem := reference_problem(test):
+    if test.part is None and (problem := reference_problem(test)):
         return [problem]
     if pointers.EVERY in _path(pointer):
         return [f"the value {quoted(pointer)} names one value, without `*`"]

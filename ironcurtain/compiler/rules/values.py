@@ -95,7 +95,7 @@ def value_mistakes(condition: If, tools: Sequence[ToolAnnotation]) -> Iterator[s
     """
     for test in condition.args or ():
         places = [place for tool in tools for place in _places(test.name, tool)]
-        if places and not test.measure and not test.ignore_case:
+        if places and not test.measure and not test.ignore_case and test.part is None:
             yield from _test_mistakes(test, places)
 
 

@@ -19,6 +19,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation, When
 from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.moments import Moment, Part, moment_of, moment_test
 from ironcurtain.model.operators import Scale, scale_of
 from ironcurtain.model.unknown_facts import (
     NO_FACTS,
@@ -110,6 +111,8 @@ class Predicate:
         """Tell whether one value, without `*`, satisfies the test of a rule."""
         if self.condition is None:
             return False
+        if self.condition.part is not None:
+            return _moment_holds(self.condition, self.condition.part, value, operand)
         if is_relation(self.condition):
             return self._relates(self.condition, value, scale_of(self.condition.value).of(operand))
         if self.needs.any and self.needs.unknown(json_type(value), json_type(operand)):
@@ -213,6 +216,26 @@ def compare(test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool:
             return False
         value = len(value)
     return _compare_typed(test.op, value, operand)
+
+
+def _moment_holds(test: ArgCondition, part: Part, value: JsonValue, other: JsonValue) -> bool:
+    """Tell whether a part of a date or date-time satisfies a test; what is none satisfies no test."""
+    if value is None:
+        return test.or_absent
+    found, tested = moment_test(part, test.op, test.value), _moment(value, part)
+    if tested is None:
+        return False
+    if test.op == "within":
+        return any(first <= tested.number < end for first, end in found.windows)
+    operand = found.constant or _moment(other, part)
+    is_other = found.constant is None
+    if operand is None or (is_other and part == "instant" and tested.is_zoned != operand.is_zoned):
+        return False
+    return _compare_typed(test.op, tested.number, operand.number + found.later)
+
+
+def _moment(value: JsonValue, part: Part) -> Moment | None:
+    return moment_of(value, part) if isinstance(value, str) else None
 
 
 def _compare_typed(op: str, value: JsonValue, operand: JsonValue) -> bool:

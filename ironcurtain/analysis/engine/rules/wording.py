@@ -8,6 +8,8 @@ from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.variables import Variable
+from ironcurtain.decision.canonical.pointers import steps_of
+from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.operators import scale_of
 from ironcurtain.model.unknown_facts import operands, reference
 from ironcurtain.system import json_text
@@ -16,6 +18,7 @@ from ironcurtain.system.text import visible
 
 _SIGNS = {"equals": "=", "not_equals": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "matches": "matches"}
 _COUNTS = {"le": "at most", "ge": "at least", "equals": "exactly"}
+_PARTS = {"date": "the day of", "time": "the time of day of", "instant": "the moment of"}
 _SHOWN = 6
 _NONE, _COVERED, _UNCOVERED, _BOTH = range(4)
 _GUARD_WORDS = {
@@ -94,16 +97,7 @@ def predicate_words(predicate: Predicate) -> str:
     test = predicate.said or predicate.condition
     if test is None:
         return name
-    if test.also_in:
-        name = " or ".join([name, *map(visible, test.also_in)])
-    if predicate.root == "caller":
-        name = f"caller's {name}"
-    if test.measure is not None:
-        name = f"{'number of elements' if test.measure == 'count' else 'length'} of {name}"
-    if test.count is not None:
-        name = f"{_COUNTS[test.count.op]} {test.count.number} of {name}"
-    elif "*" in predicate.path:
-        name = f"{test.over} {name}"
+    name = _tested_words(test, f"caller's {name}" if predicate.root == "caller" else name)
     if test.op == "present":
         words = f"{name} is {'given' if test.value else 'absent'}"
         return f"{words} or unknown" if predicate.unknown and test.value else words
@@ -113,7 +107,22 @@ def predicate_words(predicate: Predicate) -> str:
     return f"{words} or unknown" if predicate.unknown else words
 
 
+def _tested_words(test: ArgCondition, name: str) -> str:
+    """Return in words what of an argument is tested."""
+    if test.also_in:
+        name = " or ".join([name, *map(visible, test.also_in)])
+    if test.measure is not None:
+        name = f"{'number of elements' if test.measure == 'count' else 'length'} of {name}"
+    if test.part is not None:
+        name = f"{_PARTS[test.part]} {name}"
+    if test.count is not None:
+        return f"{_COUNTS[test.count.op]} {test.count.number} of {name}"
+    return f"{test.over} {name}" if "*" in steps_of(test.name) else name
+
+
 def _compared(name: str, op: str, value: JsonValue) -> str:
+    if op == "within":
+        return f"{name} within {' or '.join(map(str, operands('in', value)))}"
     if op == "contains_any":
         return f"{name} contains {' or '.join(map(_value, operands('in', value)))}"
     if op in ("in", "not_in"):
@@ -129,6 +138,8 @@ def _value(value: JsonValue) -> str:
         words = f"the {'caller' if kind == 'caller' else 'argument'}'s {visible(pointer)}"
         words = f"the number of elements of {words}" if scale.counts else words
         words = f"{scale.times} times {words}" if scale.times != 1 else words
+        if isinstance(value, dict) and isinstance(value.get("plus"), str):
+            return f"{words} plus {value['plus']}"
         return f"{words} {'plus' if scale.plus > 0 else 'minus'} {abs(scale.plus)}" if scale.plus else words
     return json_text.shown(value)
 

@@ -23,6 +23,7 @@ from ironcurtain.analysis.engine.values.compared import (
     told_apart,
 )
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
+from ironcurtain.analysis.engine.values.moment_representatives import MOMENT_GAP, moment_texts
 from ironcurtain.analysis.engine.values.related import related_numbers
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
@@ -193,6 +194,9 @@ class _ClassMaker:
         equals: dict[End, list[JsonValue]] = {end: [*values] for end, values in related.numbers.items()}
         for end, value in joint.values:
             equals.setdefault(end, []).append(value)
+        moments = moment_texts(a.condition for a in self._predicates if a.condition is not None)
+        for end in ends if moments else ():
+            equals.setdefault(end, []).extend(moments)
         pools = [self._pool(place, equals) for place in self._places]
         # What a default fills in need not be what the schema permits, and the other place must equal it, too.
         defaults = (pool.mapped(lambda all_: tuple(one for one in all_ if one.is_filled)) for pool in pools)
@@ -206,6 +210,8 @@ class _ClassMaker:
         if related.numbers or related.lengths or related.gaps:
             # Numbers are told apart by their order, too, and not only by what they equal.
             return pools, {*joint.gaps, *related.gaps}
+        if moments:
+            return pools, {*joint.gaps, MOMENT_GAP}
         return told_apart(self._predicates, self._places, pools), {*joint.gaps}
 
     def _class(self, chosen: Sequence[PlaceValue]) -> VariableClass:

@@ -16,6 +16,7 @@ from typing import Final
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, find
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
+from ironcurtain.analysis.engine.values.moment_representatives import MOMENT_GAP, moment_texts
 from ironcurtain.analysis.engine.values.multiplicities import counted_arrays
 from ironcurtain.analysis.engine.values.number_representatives import (
     are_whole,
@@ -187,6 +188,9 @@ class ValueGenerator:
             longest=int(longest) if longest is not None else None,
         )
         found = distinguishing_texts(tests, self.fresh)
+        moments = moment_texts(conditions)
+        if moments:
+            found = Enumeration((*found.values, *moments), found.gaps | {MOMENT_GAP})
         # An expression of the schema that could not be read was left out.
         return _Made(found.values, found.gaps, exact=all(is_read(each) for each in shape.patterns))
 
@@ -377,6 +381,7 @@ def _operands(predicate: Predicate) -> list[JsonValue]:
     if (
         test is None
         or test.measure is not None
+        or test.part is not None
         or predicate.reference is not None
         or test.op in ("present", "matches")
     ):

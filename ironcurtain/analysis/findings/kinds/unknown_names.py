@@ -103,6 +103,7 @@ def _arguments(test: ArgCondition, concerned: Collection[Examined]) -> Iterator[
         test.op not in _COMPARING
         or test.measure is not None
         or test.ignore_case
+        or test.part is not None
         or isinstance(test.value, dict)
     ):
         return

@@ -87,6 +87,39 @@ def test_a_test_of_texts_that_makes_no_sense_is_refused(change: dict[str, Any], 
     assert told in refused("args", SUBJECT | change, "mail")
 
 
+END: dict[str, Any] = {
+    "name": "end",
+    "part": "instant",
+    "op": "le",
+    "value": {"arg": "/start", "plus": "24h"},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"value": {"arg": "/start", "plus": 24}}, "no duration such as"),
+        ({"value": {"caller": "/start"}}, 'compared with {"arg": POINTER}'),
+        ({"part": "date", "value": {"arg": "/start", "plus": "36h"}}, '"plus" is days such as 7d for dates'),
+        ({"value": "tomorrow"}, "no instant such as 2026-11-23T07:00:00Z"),
+        ({"op": "in", "value": ["2026-11-23"]}, "a date or time is compared by"),
+        ({"op": "within", "part": "time", "value": ["mon 07:00-22:00"]}, "no time such as 07:00-22:00"),
+        ({"op": "within", "value": ["07:00-22:00"]}, '"part": "time"'),
+        ({"op": "within", "value": ["07:00-22:00"], "part": None}, '`within` needs "part"'),
+        ({"or_absent": True, "measure": "length"}, "one value as it is"),
+        ({"value": {"arg": "/nobody"}}, "no tool of this rule has such an argument"),
+    ],
+)
+def test_a_test_of_a_date_that_could_not_hold_is_refused(change: dict[str, Any], told: str) -> None:
+    assert told in refused("args", END | change, "meet")
+
+
+def test_a_distance_in_time_is_moved_both_ways() -> None:
+    bundle = bundle_of([rule("r", "allow", tool=["meet"], args=[END])])
+    moved = {mutant.change for mutant in mutants(PolicySource.of(bundle)) if mutant.kind == "bound moved"}
+    assert moved == {f"r: end le: plus 24h becomes {value}" for value in ("23h", "25h")}
+
+
 def test_facts_are_not_counted() -> None:
     assert "elements of arguments only" in refused("caller", CODES | {"name": "/groups/*"})
 
