@@ -12,7 +12,8 @@ a process status. Each leaf is documented for users by the page ``docs/errors/<c
     │   ├── RuleError … CustomModuleError       IC12nn  rules, patterns, lists, own Rego modules
     │   ├── ScenarioError                       IC13nn  scenarios
     │   ├── GuaranteeError … WaiverError        IC14nn  what evidence is asked for
-    │   └── GatewayError                        IC15nn  tools of one's own
+    │   ├── GatewayError                        IC15nn  tools of one's own
+    │   └── SessionError                        IC16nn  agent sessions
     ├── RejectedError        1: the answer is no
     │   └── VerificationError, RegoRejectedError        IC20nn
     ├── NoAnswerError        3: no answer could be given
@@ -239,6 +240,12 @@ class WaiverError(InputError, code="IC1403"):
 
 class GatewayError(InputError, code="IC1501"):
     """A tool's declaration, an output policy, or what a gateway is started with is wrong."""
+
+
+class SessionError(InputError):
+    """A session cannot do what was asked of it."""
+
+    code = "IC1601"
 
 
 # -- the answer is no: exit 1 -------------------------------------------------------------------

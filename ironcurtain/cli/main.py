@@ -55,6 +55,8 @@ GROUPS = {
         "forecast": "Estimate how many approvals a session needs, by clause.",
     },
     "Run agents behind it": {
+        "start": "Start an agent of your own, each call decided by a policy.",
+        "sessions": "List, show and remove agent sessions.",
         "proxy": "Enforce a policy between an agent and its MCP servers.",
         "wrap": "Run a client's MCP servers behind the proxy.",
         "unwrap": "Restore a wrapped client's configuration.",

@@ -17,6 +17,8 @@ MODULES = {
     "mcp_types": "mcp",
     "openai": "openai",
     "opentelemetry": "otel",
+    "prompt_toolkit": "agent",
+    "pydantic_ai": "agent",
     "pygls": "lsp",
     "starlette": "mcp",
     "uvicorn": "mcp",

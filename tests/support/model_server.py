@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -53,6 +53,14 @@ class Dialect:
         events = "".join(self.events(text, stop))
         return lambda: _stream(events)
 
+    def calls(self, *calls: tuple[str, Any], text: str = "") -> Play:
+        """Call tools, each by its name and arguments (text is sent as it is, JSON or not)."""
+        events = "".join(self.call_events(text, calls))
+        return lambda: _stream(events)
+
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+        raise NotImplementedError
+
     def cut(self, text: str, *, cleanly: bool) -> Play:
         """Break off before the end: with a closed connection, or with fewer bytes than were announced."""
         begun = "".join(list(self.events(text, "end"))[:2])
@@ -87,6 +95,36 @@ class Dialect:
 class Messages(Dialect):
     def events(self, text: str, stop: str) -> list[str]:
         reason = {"end": "end_turn", "limit": "max_tokens", "refusal": "refusal"}[stop]
+        half = len(text) // 2
+        start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+        pieces = [
+            _event(
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}},
+                "content_block_delta",
+            )
+            for piece in (text[:half], text[half:])
+        ]
+        return [self._start() + _event(start, "content_block_start"), *pieces, *self._end(reason)]
+
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+        blocks: list[tuple[Any, Any]] = []
+        if text:
+            blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": text}))
+        for number, (name, arguments) in enumerate(calls):
+            block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
+            blocks.append((block, {"type": "input_json_delta", "partial_json": _arguments(arguments)}))
+        events = [self._start()]
+        for index, (block, delta) in enumerate(blocks):
+            for kind, content in (
+                ("start", {"content_block": block}),
+                ("delta", {"delta": delta}),
+                ("stop", {}),
+            ):
+                name = f"content_block_{kind}"
+                events.append(_event({"type": name, "index": index, **content}, name))
+        return [*events, *self._end("tool_use")]
+
+    def _start(self) -> str:
         message: dict[str, Any] = {
             "id": "msg_1",
             "type": "message",
@@ -97,21 +135,15 @@ class Messages(Dialect):
             "stop_sequence": None,
             "usage": {"input_tokens": TOKENS_IN, "output_tokens": 1},
         }
-        half = len(text) // 2
-        start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-        pieces = [
-            _event(
-                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}},
-                "content_block_delta",
-            )
-            for piece in (text[:half], text[half:])
-        ]
-        usage = {"output_tokens": TOKENS_OUT}
-        end = {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}
+        return _event({"type": "message_start", "message": message}, "message_start")
+
+    def _end(self, reason: str) -> list[str]:
+        end = {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason},
+            "usage": {"output_tokens": TOKENS_OUT},
+        }
         return [
-            _event({"type": "message_start", "message": message}, "message_start")
-            + _event(start, "content_block_start"),
-            *pieces,
             _event({"type": "ping"}, "ping") + _event(end, "message_delta"),
             _event({"type": "message_stop"}, "message_stop"),
         ]
@@ -124,35 +156,53 @@ class Messages(Dialect):
         return text
 
 
+def _arguments(arguments: Any) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+_HEAD = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+
+
+def _chunk(delta: Any, reason: str | None = None) -> str:
+    return _event({**_HEAD, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+
+
 @dataclass(frozen=True)
 class Chat(Dialect):
     def events(self, text: str, stop: str) -> list[str]:
-        def chunk(delta: Any, reason: str | None = None) -> str:
-            choice = {"index": 0, "delta": delta, "finish_reason": reason}
-            head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-            return _event({**head, "choices": [choice]})
-
         half = len(text) // 2
+        last = [_chunk({"refusal": "I will not."}), _chunk({}, "stop")]
+        return [
+            _chunk({"role": "assistant", "content": text[:half]}),
+            _chunk({"content": text[half:]}),
+            *(last if stop == "refusal" else [_chunk({}, {"end": "stop", "limit": "length"}[stop])]),
+            self._counted(),
+        ]
+
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+        asked = [
+            {
+                "index": number,
+                "id": f"call_{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": _arguments(arguments)},
+            }
+            for number, (name, arguments) in enumerate(calls)
+        ]
+        return [
+            _chunk({"role": "assistant", "content": text or None}),
+            *(_chunk({"tool_calls": [call]}) for call in asked),
+            _chunk({}, "tool_calls"),
+            self._counted(),
+        ]
+
+    def _counted(self) -> str:
         usage = {
             "prompt_tokens": TOKENS_IN,
             "completion_tokens": TOKENS_OUT,
             "total_tokens": TOKENS_IN + TOKENS_OUT,
         }
-        counted = {
-            "id": "c1",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": "m",
-            "choices": [],
-            "usage": usage,
-        }
-        last = [chunk({"refusal": "I will not."}), chunk({}, "stop")]
-        return [
-            chunk({"role": "assistant", "content": text[:half]}),
-            chunk({"content": text[half:]}),
-            *(last if stop == "refusal" else [chunk({}, {"end": "stop", "limit": "length"}[stop])]),
-            _event(counted) + "data: [DONE]\n\n",
-        ]
+        return _event({**_HEAD, "choices": [], "usage": usage}) + "data: [DONE]\n\n"
 
     def error(self, status: int, kind: str, message: str) -> Any:  # noqa: ARG002 - as above
         return {"error": {"message": message, "type": kind, "param": None, "code": kind or None}}
@@ -162,22 +212,29 @@ class Chat(Dialect):
         return text
 
 
+def _candidate(piece: str, reason: str | None = None) -> str:
+    return _candidates([{"text": piece}], reason)
+
+
+def _candidates(parts: list[Any], reason: str | None) -> str:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if reason:
+        candidate["finishReason"] = reason
+    usage = {"promptTokenCount": TOKENS_IN, "candidatesTokenCount": TOKENS_OUT}
+    return _event({"candidates": [candidate], **({"usageMetadata": usage} if reason else {})})
+
+
 @dataclass(frozen=True)
 class Generate(Dialect):
     def events(self, text: str, stop: str) -> list[str]:
-        def chunk(piece: str, reason: str | None = None) -> str:
-            candidate: dict[str, Any] = {
-                "content": {"role": "model", "parts": [{"text": piece}]},
-                "index": 0,
-            }
-            if reason:
-                candidate["finishReason"] = reason
-            usage = {"promptTokenCount": TOKENS_IN, "candidatesTokenCount": TOKENS_OUT}
-            return _event({"candidates": [candidate], **({"usageMetadata": usage} if reason else {})})
-
         half = len(text) // 2
         reason = {"end": "STOP", "limit": "MAX_TOKENS", "refusal": "SAFETY"}[stop]
-        return [chunk(text[:half]), chunk(text[half:]), chunk("", reason)]
+        return [_candidate(text[:half]), _candidate(text[half:]), _candidate("", reason)]
+
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+        parts: list[Any] = [{"text": text}] if text else []
+        parts += [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
+        return [_candidates(parts, "STOP")]
 
     def error(self, status: int, kind: str, message: str) -> Any:
         return {"error": {"code": status, "message": message, "status": kind}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import struct
 import subprocess
 import termios
@@ -46,6 +47,50 @@ def in_terminal(
         finally:
             os.close(ours)
         return ended, printed.decode().replace("\r\n", "\n")
+
+
+def converse(
+    command: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    *said: tuple[str, str],
+    columns: int = 80,
+) -> tuple[int, str]:
+    """Run a program that edits its lines in a terminal; return its exit code and what it printed.
+
+    Args:
+        command: The program.
+        cwd: Its working directory.
+        environment: What it gets.
+        said: In order: what it prints before it waits, and what is then typed.
+        columns: Of the terminal.
+    """
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {"TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "NO_COLOR": "1", **environment}
+    with subprocess.Popen(
+        command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as run:
+        os.close(theirs)
+        printed, seen, left = b"", 0, list(said)
+        try:
+            while part := _read(ours):
+                printed += part
+                shown = _plain(printed)
+                while left and (found := shown.find(left[0][0], seen)) >= 0:
+                    seen = found + len(left[0][0])
+                    os.write(ours, left.pop(0)[1].encode())
+            ended = run.wait(120)
+        finally:
+            os.close(ours)
+        return ended, _plain(printed)
+
+
+def _plain(printed: bytes) -> str:
+    return _CONTROL.sub("", printed.decode(errors="replace").replace("\r\n", "\n"))
+
+
+_CONTROL = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[=>])")
 
 
 def _read(terminal: int) -> bytes:

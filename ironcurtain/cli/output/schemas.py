@@ -48,6 +48,7 @@ from ironcurtain.model.policy import ClauseList, CompiledPolicy
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.servers.fetched.lock import ServerLock
+from ironcurtain.session.record import SessionRecord
 from ironcurtain.settings import Settings
 from ironcurtain.system.files import SCHEMA_KEY
 from ironcurtain.system.frozen import JsonValue
@@ -122,6 +123,7 @@ SCHEMAS: dict[str, Callable[[], JsonValue]] = {
     "status": _of(Status),
     "server-list": _of(ServerList),
     "server-lock": _of(ServerLock),
+    "session": _of(SessionRecord),
     "servers": _written(Servers),
     "tokens": _written(TokenSettings),
     "verification": _of(Verification),

@@ -7,7 +7,7 @@ first). So the chain can be verified over bytes, without reading the records.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Protocol, TypeAlias
 
 from pydantic import Field
 
@@ -342,3 +342,13 @@ class AuditVerification(Frozen):
     witnessed: int | None = None
     unknown: tuple[str, ...] = ()
     missing_results: tuple[str, ...] = ()
+
+
+class RecordListener(Protocol):
+    """Is told of records once they are durable; it neither waits nor fails."""
+
+    def decision(self, record: DecisionRecord) -> None:
+        """Hear of a decision, before the call has any effect."""
+
+    def result(self, record: ResultRecord) -> None:
+        """Hear how a forwarded call ended."""

@@ -1,6 +1,7 @@
 """One run of the proxy: everything it needs is opened in order, served, and closed in the opposite order.
 
     await run_proxy(options, say)  # returns when the client goes, or a signal ends it
+    await run_in_process(options, client, say)  # returns when the client, code of this process, does
 
 What always holds: the audit log is open before the first call is decided and closed after the last server
 has ended, and no server is started before the policy is loaded, its engine answers, and it is known what
@@ -11,15 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio import to_thread
+from mcp.server import Server
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.domain import Domain
@@ -37,6 +39,7 @@ from ironcurtain.enforcement.audit.log_paths import (
     make_key,
     session_log,
 )
+from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.proxy.active_policy import (
     ActivePolicy,
@@ -53,7 +56,7 @@ from ironcurtain.enforcement.proxy.listing import Listing, NarrowedTools
 from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
 from ironcurtain.enforcement.proxy.reload import Reloader
 from ironcurtain.enforcement.proxy.status.status_writer import StatusWriter
-from ironcurtain.enforcement.proxy.status.telemetry import Telemetry
+from ironcurtain.enforcement.proxy.status.telemetry import telemetry_of_environment
 from ironcurtain.enforcement.proxy.transport.client_requests import PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
@@ -78,7 +81,6 @@ from ironcurtain.system.private_runtime import runtime_directory, shared_file
 from ironcurtain.system.text import visible
 
 _MOST_SESSIONS = 9
-_LAST_SPANS = 3.0
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,38 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     Raises:
         IronCurtainError: If something that is needed cannot be had; then nothing was served.
     """
+    config, policy = await _load(options)
+    with anyio.CancelScope() as scope, Signals(scope.cancel) as signals:
+        await _run(options, config, policy, signals, say)
+
+
+@dataclass(frozen=True)
+class InProcessClient:
+    """A client that is code of this process: it gets the endpoint instead of a transport.
+
+    Attributes:
+        run: Uses the endpoint; when it returns, servers and engine end.
+        records: Is told what is recorded.
+        asked: Is told of each call that waits for a person.
+    """
+
+    run: Callable[[Server[Any]], Awaitable[None]]
+    records: RecordListener
+    asked: RequestListener = nobody
+
+
+async def run_in_process(options: ProxyOptions, client: InProcessClient, say: Callable[[str], None]) -> None:
+    """Enforce for a client of this process until it returns; no signal handler is set.
+
+    Raises:
+        IronCurtainError: If something that is needed cannot be had; then the client was not run.
+    """
+    config, policy = await _load(options)
+    await _run(options, config, policy, client, say)
+
+
+async def _load(options: ProxyOptions) -> tuple[ServerConfig, Policy]:
+    """Check what we are configured by, and load it."""
     lock = lock_of(options.servers)
     fetched = {"what pins the servers": lock} if lock.exists() else {}
     check_configuration({"the servers' file": options.servers, **fetched, **options.files})
@@ -160,22 +194,21 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
     check_sandbox(policy)
     if options.on_approval is not None:
         options.on_approval.check(policy.reachable)
-    with anyio.CancelScope() as scope, Signals(scope.cancel) as signals:
-        await _run(options, config, policy, signals, say)
+    return config, policy
 
 
 async def _run(
     options: ProxyOptions,
     config: ServerConfig,
     policy: Policy,
-    signals: Signals,
+    served: Signals | InProcessClient,
     say: Callable[[str], None],
 ) -> None:
     """Open in order what is needed, serve, and close it in the opposite order."""
     async with AsyncExitStack() as stack:
         audit_options = AuditOptions(make_key(default_key_path()), options.audit_values, options.audit_redact)
         audit_options.check(policy)
-        telemetry = await stack.enter_async_context(_telemetry()) if options.telemetry else None
+        telemetry = await stack.enter_async_context(telemetry_of_environment()) if options.telemetry else None
         log = await _open_log(options, policy, audit_options.key, stack)
         witness = None
         if options.witness is not None:
@@ -187,8 +220,12 @@ async def _run(
         launcher = await to_thread.run_sync(
             SandboxLauncher.open, config, _sandbox_inputs(config, policy, options)
         )
-        directory = _approvals(options, live, log, say, stack) if options.approver else None
-        enforcer = replace(_enforcer(options, live, log, launcher, directory), telemetry=telemetry)
+        client = served if isinstance(served, InProcessClient) else None
+        asked = client.asked if client is not None else nobody
+        directory = _approvals(options, live, log, say, stack, asked) if options.approver else None
+        listeners: list[RecordListener] = [telemetry] if telemetry is not None else []
+        listeners += [client.records] if client is not None else []
+        enforcer = replace(_enforcer(options, live, log, launcher, directory), listeners=tuple(listeners))
         _announce(options, policy, log, launcher, say)
         gateways = gateways_of(config)
         domain = options.domain
@@ -208,7 +245,7 @@ async def _run(
             detail = {**started.detail, "digests_by": key_id(audit_options.key)}
             await log.event(started.model_copy(update={"detail": detail}))
         try:
-            await _serve(options, manager, signals, witness)
+            await _serve(options, manager, served, witness)
         finally:
             with anyio.CancelScope(shield=True):
                 await log.event(live.current.recorder.event("stop"))
@@ -217,7 +254,10 @@ async def _run(
 
 
 async def _serve(
-    options: ProxyOptions, manager: UpstreamManager, signals: Signals, witness: AuditWitness | None
+    options: ProxyOptions,
+    manager: UpstreamManager,
+    served: Signals | InProcessClient,
+    witness: AuditWitness | None,
 ) -> None:
     """Serve until the client goes; then servers, engine and the last answers end side by side."""
     enforcer = manager.enforcer
@@ -228,7 +268,8 @@ async def _serve(
 
     load = partial(load_own, options.load, options.bundle)
     reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, manager.say, replaced)
-    signals.when_hung_up(reloader.want)
+    if isinstance(served, Signals):
+        served.when_hung_up(reloader.want)
     async with anyio.create_task_group() as tasks:
         narrowed = NarrowedTools(manager, tasks)
         listing = Listing(manager, narrowed)
@@ -240,7 +281,10 @@ async def _serve(
         tasks.start_soon(status.keep)
         if witness is not None:
             tasks.start_soon(witness.keep, lambda: enforcer.log.state)
-        if options.http is not None:
+        if isinstance(served, InProcessClient):
+            await served.run(endpoint)
+            tasks.cancel_scope.cancel()
+        elif options.http is not None:
             refused = Unauthenticated(enforcer.log, enforcer.policy)
             await serve_http(
                 endpoint,
@@ -284,6 +328,7 @@ def _approvals(
     log: AuditLog,
     say: Callable[[str], None],
     stack: AsyncExitStack,
+    told: RequestListener,
 ) -> ApprovalDirectory:
     """Open the approvals directory, and tell of what waits there if there is a command for that."""
     deployment = live.current.loaded.deployment
@@ -298,7 +343,6 @@ def _approvals(
     def redacted(request: ApprovalRequest) -> ApprovalRequest:
         return live.current.recorder.redacted(request)
 
-    told: RequestListener = nobody
     if options.on_approval is not None:
         hook = Hook(options.on_approval, redacted, say)
         stack.callback(hook.close)
@@ -348,20 +392,6 @@ async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: As
     numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]
     places = [session_log(audit_directory(), each) for each in (name, *numbered)]
     return await open_first_free((opened(place, patience=0.0) for place in places), stack)
-
-
-@asynccontextmanager
-async def _telemetry() -> AsyncIterator[Telemetry]:
-    """Yield the telemetry that is configured; what it has not sent yet is sent at the end, for a moment."""
-    telemetry = await to_thread.run_sync(Telemetry.configured)
-    try:
-        yield telemetry
-    finally:
-        # A collector that does not answer would keep the client waiting; the thread ends with the process.
-        closing = threading.Thread(target=telemetry.close, name="ironcurtain-telemetry", daemon=True)
-        closing.start()
-        with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(closing.join, _LAST_SPANS)
 
 
 def _announce(

@@ -23,7 +23,7 @@ from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.record_types import Approval, ResultRecord, ResultStatus
+from ironcurtain.enforcement.audit.record_types import Approval, RecordListener, ResultRecord, ResultStatus
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
 from ironcurtain.enforcement.proxy.calls.destination import Destination
@@ -50,7 +50,6 @@ from ironcurtain.enforcement.proxy.calls.turns import (
 )
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
-from ironcurtain.enforcement.proxy.status.telemetry import Telemetry
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
@@ -103,7 +102,7 @@ class Enforcer:
         reaching: Knows what servers' sandboxes let through, and opens their roots.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
-        telemetry: Is told what is recorded, too.
+        listeners: Are told what is recorded, too.
         rate: Counts the decisions.
         neighbours: Does that for the calls of other proxies.
         turns: Keeps calls that change paths apart from those that rely on them.
@@ -122,7 +121,7 @@ class Enforcer:
     reaching: Reaching = field(default_factory=Reaching)
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
     observe: bool = False
-    telemetry: Telemetry | None = None
+    listeners: tuple[RecordListener, ...] = ()
     rate: RateCounter = field(default_factory=RateCounter)
     turns: Turns = field(default_factory=Turns)
     principal: Principal | None = None
@@ -309,8 +308,8 @@ class Enforcer:
             _log.error("a decision could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(evaluated, id_))) from error
         self.rate.count()
-        if self.telemetry is not None:
-            self.telemetry.decision(record)
+        for listener in self.listeners:
+            listener.decision(record)
 
     async def _forward(
         self, evaluated: EvaluatedCall, destination: Destination, id_: str
@@ -367,8 +366,8 @@ class Enforcer:
             await self.log.result(record)
         except AuditError as error:  # the effect has happened; the log says so by the missing result
             _log.error("%s", error)
-        if self.telemetry is not None:
-            self.telemetry.result(record)
+        for listener in self.listeners:
+            listener.result(record)
 
 
 def _prepare_slowly(call: Call, loaded: LoadedPolicy) -> tuple[Prepared | Decision, bool]:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any, Self
+
+import anyio
+from anyio import to_thread
 
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord
 from ironcurtain.system.extras import missing_extra
@@ -27,6 +31,7 @@ _MODULES = (
 )
 _NANOSECONDS = 1_000_000_000
 _PER_MILLISECOND = 1_000_000
+_LAST_SPANS = 3.0
 _log = logging.getLogger(__name__)
 
 
@@ -122,3 +127,17 @@ def _harmless() -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 - whatever a library does, calls go on as they were decided
         _log.error("telemetry failed: %s", type(error).__name__)
+
+
+@asynccontextmanager
+async def telemetry_of_environment() -> AsyncIterator[Telemetry]:
+    """Yield the telemetry that is configured; what it has not sent yet is sent at the end, for a moment."""
+    telemetry = await to_thread.run_sync(Telemetry.configured)
+    try:
+        yield telemetry
+    finally:
+        # A collector that does not answer would keep the client waiting; the thread ends with the process.
+        closing = threading.Thread(target=telemetry.close, name="ironcurtain-telemetry", daemon=True)
+        closing.start()
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(closing.join, _LAST_SPANS)

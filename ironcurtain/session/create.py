@@ -1,0 +1,249 @@
+"""What a session opens, in order; closed in the opposite order, whatever runs.
+
+async with create_session(settings, workspace=workspace, model="anthropic:…") as session:
+answer = await session.send("Tidy the Downloads folder")
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+from mcp.server import Server
+
+from ironcurtain.enforcement.approvals.broker_directory import RequestListener
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_paths
+from ironcurtain.enforcement.proxy.configuration import places_that_run
+from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, own_places, run_in_process
+from ironcurtain.errors import SessionError, UsageError
+from ironcurtain.policy import Policy
+from ironcurtain.session.directory import LOG, SessionDirectory, new_record
+from ironcurtain.session.events import EventListener, Listeners
+from ironcurtain.session.history import UNKNOWN, completed
+from ironcurtain.session.limits import NO_LIMITS, TURN, Budget, Limits
+from ironcurtain.session.log import session_log
+from ironcurtain.session.model import open_model
+from ironcurtain.session.session import Parts, Session
+from ironcurtain.session.system_prompt import system_prompt
+from ironcurtain.session.toolset import EnforcedToolset, LastDecision
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import visible
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """What a session is enforced by and limited to.
+
+    Attributes:
+        bundle: Bundle directory or `.tar.gz`.
+        servers: `mcp-servers.json`.
+        home: The home directory (default: the user's).
+        protected: Paths that no tool may touch, beside those that `Policy.load` names.
+        expect_revision, verify_key, min_serial: Which bundle is the right one, as for `Policy.load`.
+        opa, engine, engine_ca, engine_token_file: Who decides, as for `Policy.load`.
+        caller: Facts about whom the agent acts for.
+        attended: Whether anybody can be asked; without, what the policy escalates is refused at once.
+        seconds: Seconds that a person has to answer; the call waits for as long.
+        turn: The most that a turn may use.
+        whole: The most that the session may use, from its start or its resumption.
+    """
+
+    bundle: Path
+    servers: Path
+    home: Path | None = None
+    protected: tuple[Path, ...] = ()
+    expect_revision: str | None = None
+    verify_key: Path | None = None
+    min_serial: int | None = None
+    opa: Path | None = None
+    engine: tuple[str, ...] = ()
+    engine_ca: Path | None = None
+    engine_token_file: Path | None = None
+    caller: Mapping[str, JsonValue] = field(default_factory=dict)
+    attended: bool = True
+    seconds: float = 600.0
+    turn: Limits = TURN
+    whole: Limits = NO_LIMITS
+
+    @property
+    def trusted(self) -> dict[str, Path]:
+        """The files that nobody else may be able to change, by what they are."""
+        named = {
+            "the key that the signature is checked with": self.verify_key,
+            "the certificates that engines are known by": self.engine_ca,
+            "the engine's token": self.engine_token_file,
+        }
+        return {what: path for what, path in named.items() if path is not None}
+
+
+def _nothing(_: str) -> None:
+    pass
+
+
+@asynccontextmanager
+async def create_session(
+    settings: SessionSettings,
+    *,
+    workspace: Path | None,
+    model: str,
+    resume: str | None = None,
+    listeners: Sequence[EventListener] = (),
+    say: Callable[[str], None] = _nothing,
+) -> AsyncIterator[Session]:
+    """Yield a session that is ready; when the block is left, servers and engine have ended.
+
+    Args:
+        settings: What it is enforced by and limited to.
+        workspace: The agent's working directory; what lies in it needs no rule (specification 2.5).
+        model: `anthropic:ID`, `openai:ID`, `google:ID`, or the id of an Anthropic model.
+        resume: The id of a session that is to go on.
+        listeners: Are told of every event.
+        say: Is told what the proxy tells the person who starts it.
+
+    Raises:
+        UsageError: If the model or the session is not known, or the workspace holds the policy.
+        SessionError: If the session to resume was begun under another policy.
+        BusyError: If another process has the session open.
+        IronCurtainError: If something else that is needed cannot be had; then nothing was started.
+    """
+    opened = open_model(model)
+    _check_workspace(settings, workspace)
+    policy = await asyncio.to_thread(_load, settings, workspace)
+    hearing, recorded = Listeners(listeners), LastDecision()
+    async with AsyncExitStack() as stack:
+        directory = stack.enter_context(_directory(resume, opened.name, policy.revision, workspace))
+        directory.keep(completed(directory.messages, UNKNOWN))
+        stack.enter_context(session_log(directory.path / LOG, directory.record.id, opened.secret))
+        options = _options(settings, workspace, directory.record.id)
+        client = await stack.enter_async_context(_enforced(options, recorded, hearing.asked, say))
+        parts = Parts(
+            opened,
+            EnforcedToolset(client, recorded, hearing.tell),
+            directory,
+            partial(ApprovalInbox.open, *default_paths()),
+            system_prompt(workspace, attended=settings.attended),
+            partial(Budget, "turn", settings.turn),
+            Budget("session", settings.whole),
+        )
+        session = Session(parts, hearing)
+        stack.callback(session.close)
+        yield session
+
+
+@asynccontextmanager
+async def _enforced(
+    options: ProxyOptions,
+    recorded: LastDecision,
+    asked: RequestListener,
+    say: Callable[[str], None],
+) -> AsyncIterator[Client]:
+    """Yield a client of the proxy's endpoint; the proxy is a task of this event loop."""
+    clients: asyncio.Queue[Client] = asyncio.Queue()
+    over = asyncio.Event()
+
+    async def use(endpoint: Server[Any]) -> None:
+        async with Client(endpoint) as client:
+            clients.put_nowait(client)
+            await over.wait()
+
+    serving = asyncio.create_task(run_in_process(options, InProcessClient(use, recorded, asked), say))
+    getting = asyncio.create_task(clients.get())
+    try:
+        await asyncio.wait((serving, getting), return_when=asyncio.FIRST_COMPLETED)
+        if not getting.done():
+            _raise_first(serving)
+        yield getting.result()
+    finally:
+        getting.cancel()
+        over.set()
+        await asyncio.wait((serving,))
+    _raise_first(serving)
+
+
+def _raise_first(serving: asyncio.Task[None]) -> None:
+    """Raise what ended the proxy; of several errors at once the first one of ours is told."""
+    error = serving.exception()
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if error is not None:
+        raise error
+
+
+@contextmanager
+def _directory(
+    resume: str | None, model: str, revision: str, workspace: Path | None
+) -> Iterator[SessionDirectory]:
+    if resume is None:
+        directory = SessionDirectory.create(new_record(model, revision, workspace))
+    else:
+        directory = SessionDirectory.resume(resume)
+    try:
+        begun = directory.record.revision
+        if begun != revision:
+            raise SessionError(
+                f"the session {directory.record.id} was begun under the policy {begun}, not {revision}",
+                hint="Resume it with that policy, or begin a new session.",
+            )
+        yield directory
+    finally:
+        directory.close()
+
+
+def _load(settings: SessionSettings, workspace: Path | None) -> Policy:
+    """Load the policy, with all that we run and are configured by protected."""
+    inside = str(workspace) if workspace is not None else None
+    return Policy.load(
+        settings.bundle,
+        sandbox=workspace,
+        home=settings.home,
+        protected=[*settings.protected, *own_places(), *places_that_run(inside), *settings.trusted.values()],
+        servers=settings.servers,
+        expect_revision=settings.expect_revision,
+        verify_key=settings.verify_key,
+        min_serial=settings.min_serial,
+        opa=settings.opa,
+        engine=settings.engine,
+        engine_ca=settings.engine_ca,
+        engine_token_file=settings.engine_token_file,
+    )
+
+
+def _options(settings: SessionSettings, workspace: Path | None, session: str) -> ProxyOptions:
+    return ProxyOptions(
+        load=partial(_load, settings, workspace),
+        bundle=settings.bundle,
+        servers=settings.servers,
+        files=settings.trusted,
+        session=session,
+        patience=settings.seconds,
+        seconds=settings.seconds,
+        approver=settings.attended,
+        caller=settings.caller,
+    )
+
+
+def _check_workspace(settings: SessionSettings, workspace: Path | None) -> None:
+    """See that the agent's working directory does not hold what decides about it.
+
+    Raises:
+        UsageError: If it does, or is no directory.
+    """
+    if workspace is None:
+        return
+    real = workspace.resolve()
+    if not real.is_dir():
+        raise UsageError(
+            f"the workspace {visible(str(workspace))} is no directory", hint="Check the name, or make it."
+        )
+    for what, path in (("the bundle", settings.bundle), ("the servers' file", settings.servers)):
+        if path.resolve().is_relative_to(real):
+            raise UsageError(
+                f"the workspace {visible(str(workspace))} holds {what}, {visible(str(path))}",
+                hint="Everything in a workspace is the agent's; choose a directory without the project.",
+            )

@@ -1,0 +1,92 @@
+"""The model of a session, with the keys, addresses and prices of docs/models.md.
+
+The one module that knows the classes of the agent library's providers. Each needs the extra of its provider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+
+from ironcurtain.compiler.llm.access import (
+    FILE_NAME,
+    ModelAccess,
+    Price,
+    access_to,
+    load_user_config,
+    price_of,
+)
+from ironcurtain.compiler.llm.providers.choose import installed, parse_model
+from ironcurtain.compiler.llm.question import MANUAL
+from ironcurtain.errors import ModelFailedError, UsageError
+from ironcurtain.settings import user_directory
+
+
+@dataclass(frozen=True)
+class SessionModel:
+    """A model that can be asked.
+
+    Attributes:
+        name: `provider:id`.
+        price: None where nobody knows it.
+        secret: The key, so that it can be left out of logs.
+    """
+
+    name: str
+    model: Model
+    price: Price | None
+    secret: str | None
+
+
+def open_model(model: str) -> SessionModel:
+    """Return a model; it is not asked yet.
+
+    Args:
+        model: `anthropic:ID`, `openai:ID`, `google:ID`, or the id of an Anthropic model.
+
+    Raises:
+        UsageError: If it names no known provider, or a person.
+        ModelFailedError: If the provider's SDK is not installed, or its key is missing.
+        FileError, FormatError: If the user's configuration file cannot be used.
+    """
+    if model == MANUAL:
+        raise UsageError("a session needs a model that answers by itself", hint="Write --model PROVIDER:ID.")
+    service, name = parse_model(model)
+    if not installed(service.sdk):
+        raise ModelFailedError(
+            f"the SDK for {service.title} is not installed", hint=f"pip install 'ironcurtain[{service.name}]'"
+        )
+    config = load_user_config(user_directory() / FILE_NAME)
+    access = access_to(service, config)
+    full = f"{service.name}:{name}"
+    return SessionModel(full, _model(name, access), price_of(full, config.prices), access.secret)
+
+
+def _model(name: str, access: ModelAccess) -> Model:
+    # A server of one's own may want no key; the SDKs want some text.
+    key, url = access.secret or "none", access.base_url or access.service.url
+    settings = ModelSettings(timeout=access.timeout)
+    match access.service.name:  # only the provider's own SDK is loaded
+        case "anthropic":
+            from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
+            from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+
+            anthropic = AnthropicProvider(api_key=key, base_url=url)
+            return AnthropicModel(name, provider=anthropic, settings=settings)
+        case "openai":
+            from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
+            from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415
+            from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+
+            openai = OpenAIProvider(api_key=key, base_url=url)
+            # Without it a stream that breaks off would pass for a whole answer.
+            ending = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+            return OpenAIChatModel(name, provider=openai, settings=settings, profile=ending)
+        case "google":
+            from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
+            from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
+
+            google = GoogleProvider(api_key=key, base_url=url)
+            return GoogleModel(name, provider=google, settings=settings)

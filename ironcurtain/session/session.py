@@ -1,0 +1,350 @@
+"""A session: turns of a person, a model and tools, one after another.
+
+    answer = await session.send("Tidy the Downloads folder")
+
+A turn is one straight line: the person's words, then the model's answers with their calls until it asks for
+none, each made durable before it has effects. Whatever ends a turn leaves a conversation that can go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import AgentRunError, ModelContextWindowExceededError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    UserPromptPart,
+)
+from pydantic_ai.usage import UsageLimits
+
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
+from ironcurtain.enforcement.approvals.messages import ApprovalStatus, Scope
+from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError
+from ironcurtain.session.directory import SessionDirectory
+from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece
+from ironcurtain.session.history import CALLED_OFF, completed
+from ironcurtain.session.limits import Budget, LimitReachedError, Used, cost_of
+from ironcurtain.session.model import SessionModel
+from ironcurtain.session.toolset import EnforcedToolset
+from ironcurtain.system.text import visible
+
+# The limits are ours: they are told before they are reached, and end a turn, not the session.
+_NO_LIMITS = UsageLimits(request_limit=None)
+_SHOWN = 500
+_SUMMARY = (
+    "Summarize this conversation for yourself, so that you can go on from the summary alone: the task, \
+what was found, what was done, what was refused, and what is left. Write nothing else."
+)
+
+
+class SessionState(StrEnum):
+    """What a session is doing."""
+
+    READY = "ready"
+    RUNNING = "running"
+    WAITING = "waiting"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a turn ended.
+
+    Attributes:
+        text: The model's last words.
+        finished: Whether the model ended the turn by itself.
+        why: What ended it otherwise, as a sentence; empty where it finished.
+    """
+
+    text: str
+    finished: bool
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a session works with; `create_session` opens it."""
+
+    model: SessionModel
+    toolset: EnforcedToolset
+    directory: SessionDirectory
+    inbox: Callable[[], ApprovalInbox | None]
+    instructions: str
+    turn: Callable[[], Budget]
+    whole: Budget
+
+
+class Session:
+    """One session; `create_session` is the way to get one.
+
+    Attributes:
+        id: Its id, which is also the name of its audit log.
+        diagnostics: What went wrong beside the turns, as sentences, in order.
+    """
+
+    def __init__(self, parts: Parts, listeners: Listeners) -> None:
+        self.id = parts.directory.record.id
+        self.diagnostics: list[str] = []
+        self._parts, self._listeners = parts, listeners
+        self._history = list(parts.directory.messages)
+        self._used = Used(cost=Decimal(0) if parts.model.price is not None else None)
+        self._state = SessionState.READY
+        self._turn: asyncio.Future[Answer] | None = None
+        self._cancelled = False
+        self._agent = Agent(parts.model.model, instructions=parts.instructions, toolsets=[parts.toolset])
+
+    @property
+    def state(self) -> SessionState:
+        """What it is doing; `waiting` where a call of the turn waits for a person."""
+        if self._state is SessionState.RUNNING and self.pending:
+            return SessionState.WAITING
+        return self._state
+
+    @property
+    def path(self) -> Path:
+        """Its directory."""
+        return self._parts.directory.path
+
+    @property
+    def history(self) -> tuple[ModelMessage, ...]:
+        """The conversation."""
+        return tuple(self._history)
+
+    @property
+    def usage(self) -> Used:
+        """What the session's turns used."""
+        return self._used
+
+    @property
+    def pending(self) -> tuple[ApprovalStatus, ...]:
+        """The calls of this session that wait for a person, the oldest first."""
+        inbox = self._parts.inbox()
+        if inbox is None:
+            return ()
+        with inbox:
+            return tuple(
+                status
+                for status in inbox.statuses()
+                if status.state == "pending"
+                and status.request is not None
+                and status.request.session == self.id
+            )
+
+    def policy_lines(self) -> list[str]:
+        """Return what this session may do, in a few lines."""
+        return [
+            f"policy {self._parts.directory.record.revision}",
+            f"workspace {self._parts.directory.record.workspace or 'none'}",
+            f"model {self._parts.model.name}",
+            "tools of which some call can be permitted: " + (", ".join(self._parts.toolset.names) or "none"),
+            "clauses: ironcurtain matrix and ironcurtain explain show what each decides",
+        ]
+
+    def listen(self, listener: EventListener) -> None:
+        """Have a listener told of every event from now on."""
+        self._listeners.add(listener)
+
+    async def resolve(
+        self, request: str, *, approved: bool, scope: Scope = "once", reason: str = ""
+    ) -> Recorded:
+        """Answer a call that waits for a person.
+
+        Args:
+            request: The id of the approval request, or how it begins.
+            approved: Whether it may happen.
+            scope: `session` also approves calls of the shape that the request offers.
+            reason: The person's words; they reach the agent.
+
+        Returns:
+            What became of the answer; only `recorded` counts.
+
+        Raises:
+            SessionError: If no call of this session waits under that id.
+        """
+        status = next((each for each in self.pending if each.id.startswith(request)), None)
+        inbox = self._parts.inbox()
+        if status is None or status.request is None or inbox is None or not request:
+            raise SessionError(f"no call of this session waits as {visible(request) or 'no id'}")
+        answer = PersonAnswer("approved" if approved else "denied", scope, reason)
+        with inbox:
+            return inbox.answer(status.request, answer)
+
+    async def send(self, text: str) -> Answer:
+        """Do a turn: give the model the person's words, and carry out what it asks for until it is done.
+
+        Raises:
+            SessionError: If a turn runs already, the session is closed, or the context window is full.
+            ModelFailedError: If the model cannot be reached, or refuses; what was said stays in the history.
+            OSError: If the conversation cannot be written.
+        """
+        with self._running():
+            self._cancelled = False
+            self._turn = asyncio.ensure_future(self._run(text))
+            return await self._turn
+
+    def cancel(self) -> None:
+        """End the running turn; its history stays valid. Without one, nothing happens."""
+        if self._turn is not None:
+            self._cancelled = True
+            self._turn.cancel()
+
+    async def compact(self) -> None:
+        """Replace the conversation by a summary that the model writes of it.
+
+        Raises:
+            SessionError, ModelFailedError, OSError: As `send`.
+        """
+        with self._running():
+            agent = Agent(self._parts.model.model)
+            try:
+                async with agent.run_stream(
+                    _SUMMARY, message_history=self._history, usage_limits=_NO_LIMITS
+                ) as result:
+                    summary = await result.get_output()
+            except AgentRunError as error:
+                raise _model_error(error) from error
+            self._used += self._measured(result.new_messages(), 0.0)
+            words = f"What happened so far, as a summary:\n\n{summary}"
+            self._keep([ModelRequest(parts=[UserPromptPart(words)])])
+
+    def forget(self) -> None:
+        """Begin a new conversation in the same session.
+
+        Raises:
+            SessionError: If a turn runs, or the session is closed.
+        """
+        with self._running():
+            self._keep([])
+
+    def close(self) -> None:
+        """End what runs; nothing can be sent any more. `create_session` does the rest."""
+        self.cancel()
+        self._state = SessionState.CLOSED
+
+    # -- one turn -------------------------------------------------------------------------------
+
+    async def _run(self, text: str) -> Answer:
+        self._parts.directory.name_task(text)
+        await self._parts.toolset.refresh()
+        began, before, budget = time.monotonic(), len(self._history), self._parts.turn()
+        why = ""
+        try:
+            async with asyncio.timeout(budget.seconds), aclosing(self._steps(text)) as steps:
+                async for messages in steps:
+                    self._keep(messages)
+                    if isinstance(messages[-1], ModelRequest):  # what is used is held against the limits
+                        self._check(budget, messages[before:], time.monotonic() - began)
+        except LimitReachedError as reached:
+            why = str(reached)
+        except TimeoutError:
+            why = f"All of the {budget.seconds:,} seconds of this turn are used."
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                raise
+            why = "The turn was cancelled."
+        except AgentRunError as error:
+            raise _model_error(error) from error
+        finally:
+            self._finish(text, before)
+            self._used += self._measured(self._history[before:], time.monotonic() - began)
+        if why:
+            self._listeners.tell(Note(why))
+        return Answer(_last_text(self._history[before:]), finished=not why, why=why)
+
+    async def _steps(self, text: str) -> AsyncGenerator[Sequence[ModelMessage]]:
+        """Yield the conversation whenever something of it is complete, before anything follows from it."""
+        async with self._agent.iter(text, message_history=self._history, usage_limits=_NO_LIMITS) as run:
+            async for node in run:
+                if Agent.is_model_request_node(node):
+                    yield [*run.all_messages(), node.request]
+                    async with node.stream(run.ctx) as stream:
+                        async for event in stream:
+                            self._stream(event)
+                elif Agent.is_call_tools_node(node):
+                    _check_whole(node.model_response)
+                    yield run.all_messages()
+
+    def _stream(self, event: object) -> None:
+        match event:
+            case (
+                PartStartEvent(part=TextPart(content=text))
+                | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+            ) if text:
+                self._listeners.tell(TextPiece(text))
+
+    def _check(self, budget: Budget, messages: Sequence[ModelMessage], seconds: float) -> None:
+        used = self._measured(messages, seconds)
+        for sentence in (*budget.check(used), *self._parts.whole.check(self._used + used)):
+            self._listeners.tell(Note(sentence))
+
+    def _measured(self, messages: Sequence[ModelMessage], seconds: float) -> Used:
+        answers = [message for message in messages if isinstance(message, ModelResponse)]
+        price = self._parts.model.price
+        costs = [cost_of(price, each.usage.input_tokens, each.usage.output_tokens) for each in answers]
+        cost = sum((each for each in costs if each is not None), Decimal(0)) if price is not None else None
+        return Used(len(answers), sum(each.usage.total_tokens for each in answers), seconds, cost)
+
+    def _finish(self, text: str, before: int) -> None:
+        """Leave a conversation that can go on: with the person's words, and a result for each call."""
+        said = [ModelRequest(parts=[UserPromptPart(text)])] if len(self._history) == before else []
+        self._keep(completed([*self._history, *said], CALLED_OFF))
+
+    def _keep(self, messages: Sequence[ModelMessage]) -> None:
+        self._parts.directory.keep(messages)
+        self._history = list(messages)
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        if self._state is not SessionState.READY:
+            raise SessionError(
+                "the session is closed" if self._state is SessionState.CLOSED else "a turn of it runs already"
+            )
+        self._state = SessionState.RUNNING
+        try:
+            yield
+        finally:
+            self._turn = None
+            if self._state is SessionState.RUNNING:
+                self._state = SessionState.READY
+
+
+def _model_error(error: AgentRunError) -> IronCurtainError:
+    if isinstance(error, ModelContextWindowExceededError):
+        return SessionError(
+            "the conversation no longer fits into the model's context window",
+            hint="`/compact` lets the model summarize it, `/new` begins another one.",
+        )
+    return ModelFailedError(f"the model gave no answer: {visible(str(error))[:_SHOWN]}")
+
+
+def _check_whole(answer: ModelResponse) -> None:
+    """See that an answer has its end: half a call must not be carried out, nor half an answer pass for one.
+
+    Raises:
+        ModelFailedError: If it was broken off, or the model refused.
+    """
+    if answer.finish_reason is None:
+        raise ModelFailedError("the connection broke off in the middle of the answer")
+    if answer.finish_reason == "length":
+        raise ModelFailedError("the answer was cut off at the model's limit")
+    if answer.finish_reason == "content_filter":
+        raise ModelFailedError("the model refused to answer")
+
+
+def _last_text(messages: Sequence[ModelMessage]) -> str:
+    answer = next((each for each in reversed(messages) if isinstance(each, ModelResponse)), None)
+    return "".join(part.content for part in answer.parts if isinstance(part, TextPart)) if answer else ""

@@ -1,0 +1,187 @@
+"""The tools of a session: every call goes through the MCP endpoint of the proxy, in this process.
+
+What is listed, narrowed, decided, asked, recorded and answered is what the proxy lists, narrows, decides,
+asks, records and answers; this module only translates between the agent library and MCP.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import BinaryContent
+from pydantic_ai.tools import RunContext, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord
+from ironcurtain.session.events import CallBegan, CallEnded, EventListener
+from ironcurtain.system.frozen import JsonValue
+
+MAX_RESULT = 100_000
+"""Characters of a result that the model reads."""
+
+# The policy and the server check arguments; the library only has to read JSON, and the steps are limited.
+_ANY_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
+_RETRIES = 1_000
+_MAX_NAME = 64
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class LastDecision:
+    """What enforcement recorded of the call that is carried out; calls are carried out one after another."""
+
+    def __init__(self) -> None:
+        self.record: DecisionRecord | None = None
+
+    def decision(self, record: DecisionRecord) -> None:
+        """Hear of a decision."""
+        self.record = record
+
+    def result(self, record: ResultRecord) -> None:
+        """Hear how a call ended."""
+
+
+@dataclass(frozen=True)
+class _Listed:
+    definition: ToolDefinition
+    name: str
+
+
+class EnforcedToolset(AbstractToolset[None]):
+    """The tools that the policy leaves, as the agent library wants them.
+
+    Args:
+        client: The client of the endpoint.
+        recorded: Hears what enforcement records.
+        tell: Is told of each call.
+    """
+
+    def __init__(self, client: Client, recorded: LastDecision, tell: EventListener) -> None:
+        self._client, self._recorded, self._tell = client, recorded, tell
+        self._tools: dict[str, _Listed] = {}
+
+    @property
+    def id(self) -> str:
+        """The library's name of this toolset."""
+        return "ironcurtain"
+
+    @property
+    def names(self) -> list[str]:
+        """The tools as they were listed last, `server__tool`."""
+        return [listed.name for listed in self._tools.values()]
+
+    async def refresh(self) -> None:
+        """List the tools anew."""
+        listed = (await self._client.list_tools(cache_mode="bypass")).tools
+        self._tools = {}
+        for tool in listed:
+            shown = _shown_name(tool.name, self._tools)
+            definition = ToolDefinition(
+                name=shown,
+                description=tool.description or "",
+                parameters_json_schema=dict(tool.input_schema),
+                sequential=True,
+            )
+            self._tools[shown] = _Listed(definition, tool.name)
+
+    async def get_tools(self, ctx: RunContext[None]) -> dict[str, ToolsetTool[None]]:  # noqa: ARG002
+        """Return the tools as they were listed last."""
+        return {
+            name: ToolsetTool(
+                toolset=self,
+                tool_def=listed.definition,
+                max_retries=_RETRIES,
+                args_validator=_ANY_ARGUMENTS,
+            )
+            for name, listed in self._tools.items()
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[None],
+        tool: ToolsetTool[None],  # noqa: ARG002
+    ) -> list[str | BinaryContent] | str:
+        """Have a call enforced; return what the model is told of it.
+
+        Raises:
+            ToolFailed: If the call was refused or failed, with what the model is told.
+        """
+        began, id_, real = time.monotonic(), ctx.tool_call_id or "", self._tools[name].name
+        arguments: dict[str, JsonValue] = tool_args
+        self._tell(CallBegan(id_, real, arguments))
+        self._recorded.record = None
+        try:
+            result = await self._client.call_tool(real, arguments)
+            failed, content = result.is_error is True, _content(result)
+        except MCPError as error:
+            failed, content = True, [str(error)]
+        text = "\n".join(part for part in content if isinstance(part, str))
+        self._tell(self._ended(id_, real, time.monotonic() - began, text))
+        if failed:
+            raise ToolFailed(text)
+        return text if all(isinstance(part, str) for part in content) else content
+
+    def _ended(self, id_: str, tool: str, seconds: float, text: str) -> CallEnded:
+        record = self._recorded.record
+        return CallEnded(
+            id=id_,
+            tool=tool,
+            verdict=record.verdict if record else None,
+            approved=bool(record and record.approval and record.approval.state == "approved"),
+            happened=bool(record and record.forwarded),
+            decision=record.id if record else None,
+            rule=record.rule if record else None,
+            clause=record.clause if record else None,
+            reason=record.reason if record else "",
+            seconds=seconds,
+            text=text,
+        )
+
+
+def _shown_name(name: str, taken: dict[str, _Listed]) -> str:
+    """Return a name that every provider accepts and no other tool has."""
+    plain = _NOT_IN_NAMES.sub("_", name)[:_MAX_NAME]
+    shown, number = plain, 2
+    while shown in taken:
+        suffix = f"_{number}"
+        shown, number = plain[: _MAX_NAME - len(suffix)] + suffix, number + 1
+    return shown
+
+
+def _content(result: types.CallToolResult) -> list[str | BinaryContent]:
+    """Return a result for the model: its texts, cut where they are too long, and its images."""
+    left, parts = MAX_RESULT, list[str | BinaryContent]()
+    for block in result.content:
+        if isinstance(block, types.ImageContent):
+            parts.append(BinaryContent(base64.b64decode(block.data), media_type=block.mime_type))
+            continue
+        text = _text(block)
+        parts.append(text[:left] + _cut(len(text) - left))
+        left = max(0, left - len(text))
+    return parts
+
+
+def _text(block: types.ContentBlock) -> str:
+    match block:
+        case types.TextContent():
+            return block.text
+        case types.EmbeddedResource(resource=types.TextResourceContents() as resource):
+            return resource.text
+        case types.ResourceLink():
+            return f"{block.name}: {block.uri}"
+        case _:
+            return f"(content of the type {block.type}, which is not shown)"
+
+
+def _cut(more: int) -> str:
+    return f"\n(IronCurtain: {more:,} more characters are not shown.)" if more > 0 else ""

@@ -1,0 +1,109 @@
+"""Events as a person sees them at a terminal, or in a pipe.
+
+Whatever a model, a tool or a server wrote is text: control characters are visible, nothing of it is markup of
+the terminal, and only our own words begin with the names of verdicts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.text import Text
+
+from ironcurtain.enforcement.approvals.describe import describe
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.session.events import ApprovalNeeded, CallBegan, CallEnded, Note, SessionEvent, TextPiece
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import cut, printable, visible
+
+_STYLES = {"allow": "green", "approved": "green", "deny": "red", "failed": "yellow"}
+_SHOWN = 60
+
+
+class EventDisplay:
+    """Shows the events of a session.
+
+    Args:
+        stream: Where to write; Markdown is rendered only at a terminal.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._text = ""
+        self._live: Live | None = None
+        self._arguments: dict[str, str] = {}
+
+    def show(self, event: SessionEvent) -> None:
+        """Show one event."""
+        if isinstance(event, TextPiece):
+            self._write(event.text)
+            return
+        self.end_text()
+        match event:
+            case CallBegan(id=id_, arguments=arguments):
+                self._arguments[id_] = _first(arguments)
+            case CallEnded():
+                self._show_call(event)
+            case ApprovalNeeded(request=request):
+                self.console.print(describe(request, width=self.console.width), end="")
+            case Note(text=text):
+                self.console.print(Text(f"note: {printable(text)}", style="yellow"))
+
+    def say(self, text: str) -> None:
+        """Write a sentence of ours."""
+        self.end_text()
+        self.console.print(Text(lines(text)))
+
+    def end_text(self) -> None:
+        """End the text that is being written, if any is."""
+        if self._live is not None:
+            self._live.stop()
+        elif self._text and not self._text.endswith("\n"):
+            self.console.print()
+        self._text, self._live = "", None
+
+    def _write(self, piece: str) -> None:
+        self._text += piece
+        if not self.console.is_terminal:
+            self.console.print(lines(piece), end="")
+            return
+        if self._live is None:
+            self._live = Live(console=self.console, refresh_per_second=12, vertical_overflow="visible")
+            self._live.start()
+        self._live.update(Markdown(lines(self._text), hyperlinks=False))
+
+    def _show_call(self, event: CallEnded) -> None:
+        what = self._arguments.pop(event.id, "")
+        word = _word(event)
+        line = Text.assemble(
+            (f"{word:<8} ", _STYLES.get(word, "")),
+            f"{visible(event.tool.replace('__', '/', 1))} {what}".rstrip(),
+            (f"  {event.seconds:.1f} s", "dim"),
+        )
+        self.console.print(line)
+        if not event.happened:
+            for reason in event.text.splitlines():
+                self.console.print(f"  | {printable(reason)}")
+
+
+def _word(event: CallEnded) -> str:
+    if event.happened:
+        return "approved" if event.approved else "allow"
+    return "failed" if event.verdict is Verdict.ALLOW or event.verdict is None else "deny"
+
+
+def lines(text: str) -> str:
+    """Return a text with its line breaks, and every other hidden character as an escape."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _first(arguments: Mapping[str, JsonValue]) -> str:
+    """Return the first argument, shortened: what a call is about, as far as a line can say."""
+    value = next(iter(arguments.values()), "")
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return cut(visible(text), _SHOWN)

@@ -1,0 +1,41 @@
+"""Lines that a person types: with history and completion where lines can be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.history import FileHistory
+
+from ironcurtain.session.transports.asking import Read
+
+
+def reader() -> Read:
+    """Return what reads answers: what was typed before the question is dropped, and nothing is remembered."""
+    prompts: PromptSession[str] = PromptSession()
+
+    async def read(prompt: str) -> str:
+        return await prompts.prompt_async(prompt)
+
+    return read
+
+
+def conversation_reader(history: Path, commands: Sequence[str]) -> Read:
+    """Return what reads the person's words.
+
+    Args:
+        history: The file of what was typed before.
+        commands: What is completed at the beginning of a line.
+    """
+    prompts: PromptSession[str] = PromptSession(
+        history=FileHistory(str(history)),
+        completer=WordCompleter(list(commands), sentence=True),
+        complete_while_typing=True,
+    )
+
+    async def read(prompt: str) -> str:
+        return await prompts.prompt_async(prompt)
+
+    return read
