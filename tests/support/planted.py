@@ -69,7 +69,7 @@ def bundle_of(document: dict[str, Any]) -> Bundle:
     """Return the bundle of a document with `rules`.
 
     Rules may leave out their clause (C1) and their reason. The document may hold `tools`, `schema`,
-    `clauses`, `claims` and `lists`, too.
+    `clauses`, `claims`, `approvers` and `lists`, too.
     """
     names = document.get("tools", _USUAL)
     annotated = annotations_of({"files": [tool(name, document.get("schema", {})) for name in names]})
@@ -102,6 +102,7 @@ def _policy(document: dict[str, Any]) -> CompiledPolicy:
             "clauses": clauses,
             "rules": rules,
             "claims": document.get("claims", []),
+            "approvers": document.get("approvers", {}),
         }
     )
     return parse_document(text, "compiled-policy.json", CompiledPolicy)

@@ -243,7 +243,7 @@ def _question(
         prompt=prompt,
         schema=rules_schema(annotated, clauses, context.registry, context.approvers),
         check=lambda content: _mistakes(server, content, clauses, context),
-        beside=fill("rules.lists", lists=as_data(lists)),
+        beside="\n\n".join([fill("rules.checklist"), fill("rules.lists", lists=as_data(lists))]),
         previous=previous,
         told=told_clauses(clauses),
         rename=rename_clauses,

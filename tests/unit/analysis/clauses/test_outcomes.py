@@ -10,9 +10,15 @@ from support.planted import WORLD, bundle_of, findings_of
 from ironcurtain.analysis.clauses.outcomes import clause_report
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import ClauseOutcome
+from ironcurtain.analysis.coverage.coverage import coverage
+from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.engine.proof import Proof
+from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
+from ironcurtain.analysis.matrix.matrix import matrix_of
+from ironcurtain.analysis.matrix.text import text_lines
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
+from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system import json_text
 from ironcurtain.system.files import parse_document
@@ -195,3 +201,58 @@ def test_a_scenario_that_a_structural_check_decides_keeps_no_clause_of_which_nob
     said = document(ALLOW, claims=[STRUCTURAL], scenarios=[scenario])
     assert outcome(said).outcome == "structural"
     assert "in its scenarios (structural-" in outcome_words(outcome(said))
+
+
+# -- asked, and of whom -------------------------------------------------------------------------
+
+ASK_OF_C1 = {"name": "ask-mail", "clause": "C1", "then": "escalate", "if": {"tool": ["send_mail"]}}
+CUSTOMER = {"customer": {"meaning": "whom the agent acts for", "is_caller": True}}
+
+
+def test_a_clause_that_no_rule_can_test_is_asked_where_the_rule_of_another_clause_asks() -> None:
+    written = document(ASK_OF_C1, claims=[CLAIM])
+    found = outcome(written)
+    assert (found.outcome, found.rules) == ("asked", ())
+    assert "every call of files/send_mail is asked about" in outcome_words(found)
+    assert not {"false-claim", "unkept-clause", "dead-rule", "shadowed-rule"} & kinds(written)
+
+
+def test_a_rule_that_only_asks_about_what_no_rule_can_test_is_asked_and_not_enforced() -> None:
+    assert outcome(document(ASK_ALL, claims=[CLAIM])).outcome == "asked"
+    assert outcome(document(ASK_ALL)).outcome == "enforced"
+
+
+def test_a_rule_that_asks_behind_another_one_that_asks_is_not_reported() -> None:
+    twice = {**ASK_ALL, "name": "ask-again"}
+    assert "shadowed-rule" not in kinds(document(ASK_OF_C1, twice, claims=[CLAIM]))
+    assert "shadowed-rule" in kinds(document(ASK_OF_C1, twice))
+    allowed = {**ASK_OF_C1, "name": "allow-all", "then": "allow"}
+    assert "shadowed-rule" in kinds(document(allowed, twice, claims=[CLAIM]))
+
+
+def test_a_claim_without_tools_concerns_the_escalated_calls_of_its_server() -> None:
+    found = outcome(document(ASK_OF_C1, claims=[{**CLAIM, "tools": []}]))
+    assert [(each.tool, each.holds) for each in found.asked] == [("send_mail", "always")]
+
+
+def test_reports_say_what_is_asked_and_what_is_asked_of_the_principal() -> None:
+    written = document({**ASK_OF_C1, "approver": "customer"}, claims=[CLAIM], approvers=CUSTOMER)
+    opa = OpaCommand(find())
+    bundle = bundle_of(written)
+    analysis = analyse_policy(bundle, WORLD, opa)
+    text = "\n".join(text_lines(matrix_of(analysis)))
+    assert "whoever is asked must check: C2" in text
+    assert "C1 asked of customer, so not enforced against customer" in text
+    covered = coverage(analysis, (), opa)
+    assert {each.clause: each.asked for each in covered.clauses}["C2"] == ("files/send_mail",)
+    demanded = Guarantees.model_validate_json(
+        json_text.canonical(
+            {
+                "format": "ironcurtain/guarantees/v1",
+                "guarantees": [{"id": "g", "never": "allow", "when": {"tool": ["send_mail"]}}],
+            }
+        )
+    )
+    report = check_guarantees(bundle, demanded, WORLD, opa)
+    assert (report.results[0].status, report.results[0].asked_of_caller) == ("proved", ("customer",))
+    assert "asked of customer, so not enforced against customer" in "\n".join(report_lines(report))
