@@ -88,8 +88,8 @@ FORMS = {
             "C1 is enforced by notes-allow-read",
             "C2 is enforced by notes-allow-tags",
             (
-                "C3 is enforced by notes-ask-drafts; its rules ask about notes/read_note where read-path is "
-                "in ~/drafts; reason given: nobody but the author can tell"
+                "C3 is not enforceable on arguments, and asked about in part; a person is asked about "
+                "notes/read_note where read-path is in ~/drafts; reason given: nobody but the author can tell"
             ),
             (
                 "C4 holds by structure in its scenarios (structural-protected-path); reason given: the "
@@ -128,8 +128,8 @@ FORMS = {
             "C1 is a principle, which no rule needs to implement",
             "C2 is enforced by notes-allow-read",
             (
-                "C3 is enforced by notes-ask-tags; every call of notes/list_tags is asked about; reason "
-                "given: nobody remembers who asked"
+                "C3 is not enforceable on arguments, and what it is claimed for is asked about or denied; "
+                "every call of notes/list_tags is asked about; reason given: nobody remembers who asked"
             ),
         ],
     ),
