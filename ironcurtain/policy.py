@@ -23,6 +23,7 @@ from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.origin import origin
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, TracedDecision, decide, decide_traced
+from ironcurtain.decision.facts import stated_facts
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
@@ -229,6 +230,7 @@ class Policy:
         tool: str,
         arguments: JsonSource | bytes,
         caller: Mapping[str, JsonValue] | None = None,
+        facts: Mapping[str, JsonValue] | None = None,
     ) -> Decision:
         """Decide one call. Every input yields a decision; any failure is a deny.
 
@@ -237,8 +239,23 @@ class Policy:
             tool: The tool's name.
             arguments: An object, or its JSON text.
             caller: Facts about whom the agent acts for, from a source that you trust.
+            facts: Values of the facts that the policy declares, as `known_facts` returns them; one that is
+                left out, or of another type than declared, is not known.
         """
-        return self.decide_many([Call(server, tool, arguments, caller)])[0]
+        return self.decide_many([Call(server, tool, arguments, caller, facts=facts)])[0]
+
+    def known_facts(self, stated: Mapping[str, JsonValue], at: str | None = None) -> dict[str, JsonValue]:
+        """Return the facts that a decision sees, from values as they were found.
+
+        Args:
+            stated: By name: of a record an object of its fields, instants as texts of RFC 3339; of a counter
+                the total with this call; of a label true or false.
+            at: When the call is decided, as text of RFC 3339: clocks and ages follow from it.
+
+        Raises:
+            ScenarioError: If the policy does not declare a fact, or a value is not of its type.
+        """
+        return stated_facts(self._loaded.facts, stated, at)
 
     async def adecide(
         self,
@@ -246,9 +263,10 @@ class Policy:
         tool: str,
         arguments: JsonSource | bytes,
         caller: Mapping[str, JsonValue] | None = None,
+        facts: Mapping[str, JsonValue] | None = None,
     ) -> Decision:
         """Decide one call from an event loop, which is not blocked meanwhile."""
-        call = Call(server, tool, arguments, caller)
+        call = Call(server, tool, arguments, caller, facts=facts)
         return await asyncio.wrap_future(self._running().start_task_soon(self._decide, call))
 
     def decide_many(self, calls: Iterable[Call]) -> list[Decision]:

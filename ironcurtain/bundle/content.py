@@ -12,6 +12,7 @@ from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.conditions import If
+from ironcurtain.model.facts import Fact, FactName
 from ironcurtain.model.policy import Approver, Claim
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -65,6 +66,7 @@ class _Rules(Frozen):
     clauses: dict[str, _ClauseText]
     claims: tuple[Claim, ...] = ()
     approvers: dict[str, Approver] = Field(default_factory=dict)
+    facts: dict[FactName, Fact] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class PolicyContent:
         claims: What is said of clauses that no rule keeps. No verdict depends on it; whoever approves a call
             is told of those that they must check.
         approvers: Whose approval the rules can ask for, by name.
+        facts: What rules test beside arguments, by name.
     """
 
     revision: str
@@ -97,6 +100,7 @@ class PolicyContent:
     principles: frozenset[str] = frozenset()
     claims: tuple[Claim, ...] = ()
     approvers: Mapping[str, Approver] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
     @classmethod
     def of(cls, bundle: Bundle) -> PolicyContent:
@@ -127,6 +131,7 @@ class PolicyContent:
             principles=frozenset(id_ for id_, clause in rules.clauses.items() if clause.principle),
             claims=rules.claims,
             approvers=rules.approvers,
+            facts=rules.facts,
         )
 
 

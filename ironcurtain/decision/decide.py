@@ -17,6 +17,7 @@ from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.escalation import with_checklist
+from ironcurtain.decision.facts import known_facts
 from ironcurtain.decision.finalize import merge, read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
@@ -45,6 +46,8 @@ class Call:
         id: The caller's id for the call, carried into the decision.
         meta: What a deployment lets through to the server beside the arguments: strict JSON, which is not
             judged, but shown to the person who is asked, part of what they approve, and recorded.
+        facts: Values of the facts that the policy declares, as `ironcurtain.decision.facts.normalise` returns
+            them; those that are not known are left out.
         client: Whose connection it came by; like `meta` it is shown, approved and recorded.
     """
 
@@ -57,6 +60,7 @@ class Call:
     id: str | None = None
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
     client: str = ""
+    facts: Mapping[str, JsonValue] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,11 @@ class Prepared:
     def caller(self) -> dict[str, JsonValue]:
         """The facts about the principal, as the policy sees them."""
         return self.input["caller"]
+
+    @property
+    def facts(self) -> dict[str, JsonValue]:
+        """The declared facts, as the policy sees them."""
+        return self.input.get("facts", {})
 
 
 @dataclass(slots=True)
@@ -170,6 +179,7 @@ def trace(call: Call, policy: LoadedPolicy) -> Trace:
             canonical.resources,
             minimum.discharged,
             policy.patterns,
+            _declared(call, policy),
         )
     except Exception as error:  # noqa: BLE001 - totality, as in decide
         found.outcome = _refused(base, error, found.canonical)
@@ -230,6 +240,16 @@ def _facts(call: Call) -> dict[str, JsonValue]:
         raise Refusal(
             ReservedRule.MALFORMED_CALL, "The facts about the caller are no strict JSON object."
         ) from None
+
+
+def _declared(call: Call, policy: LoadedPolicy) -> dict[str, JsonValue] | None:
+    """Return the declared facts that are known; None where the policy declares none."""
+    if not policy.facts:
+        return None
+    try:
+        return known_facts(policy.facts, json_text.members(json_text.plain(dict(call.facts or {}))))
+    except (json_text.MalformedJsonError, TypeError, ValueError):
+        raise Refusal(ReservedRule.MALFORMED_CALL, "The declared facts are no strict JSON object.") from None
 
 
 def _know(call: Call, policy: LoadedPolicy) -> ValidatedTool:

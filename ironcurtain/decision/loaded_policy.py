@@ -23,6 +23,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
 from ironcurtain.errors import BundleRelationError, RefusedRootError
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.facts import Fact
 from ironcurtain.system.text import quoted, visible
 
 SANDBOX = "the sandbox"
@@ -119,6 +120,7 @@ class LoadedPolicy:
         self.revision = content.revision
         self.content = content
         self.clauses: Mapping[str, str] = MappingProxyType(dict(content.clauses))
+        self.facts: Mapping[str, Fact] = MappingProxyType(dict(content.facts))
         self._world = world
         self._registry = Registry(with_reserved_roles(content.annotations.roles))
         self._resolver = Resolver(world, home=deployment.home)

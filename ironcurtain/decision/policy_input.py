@@ -8,7 +8,7 @@ same members of discharged subjects stand apart under `sandboxed`, where only ru
 from __future__ import annotations
 
 import json
-from typing import Protocol, TypedDict, cast
+from typing import NotRequired, Protocol, TypedDict, cast
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url
@@ -43,13 +43,17 @@ class DerivedInput(TypedDict):
 
 
 class PolicyInput(DerivedInput):
-    """The input of one call; its own derived members are those of the resources that need a rule."""
+    """The input of one call; its own derived members are those of the resources that need a rule.
+
+    `facts` is there where the policy declares some.
+    """
 
     server: str
     tool: str
     side_effects: bool
     args: dict[str, JsonValue]
     caller: dict[str, JsonValue]
+    facts: NotRequired[dict[str, JsonValue]]
     subjects: dict[str, ResourceInput]
     sandboxed: DerivedInput
 
@@ -61,7 +65,7 @@ class Patterns(Protocol):
         """Return the patterns and `@lists` that cover a resource under a role, sorted."""
 
 
-def policy_input(
+def policy_input(  # noqa: PLR0913, PLR0917 - one for each member that a policy reads
     server: str,
     tool: ToolAnnotation,
     arguments: dict[str, JsonValue],
@@ -69,14 +73,15 @@ def policy_input(
     resources: tuple[Resource, ...],
     discharged: frozenset[str],
     patterns: Patterns,
+    facts: dict[str, JsonValue] | None = None,
 ) -> PolicyInput:
-    """Build the input of one call.
+    """Build the input of one call; `facts` is None where the policy declares none.
 
     Raises:
         Refusal: If it would grow beyond 8 MiB.
     """
     size = _Size()
-    size.add(_bytes(arguments) + _bytes(caller))
+    size.add(_bytes(arguments) + _bytes(caller) + (0 if facts is None else _bytes(facts)))
     open_, sandboxed = _Derived(patterns, size), _Derived(patterns, size)
     listed: dict[str, ResourceInput] = {}
     for resource in resources:
@@ -89,16 +94,22 @@ def policy_input(
         }
         size.add(_bytes(resource.value) + _bytes(resource.at) + _BYTES_PER_SUBJECT)
         (sandboxed if is_discharged else open_).add(resource)
-    return {
+    own = open_.members()
+    members: PolicyInput = {
         "server": server,
         "tool": tool.tool,
         "side_effects": tool.side_effects,
         "args": arguments,
         "caller": caller,
         "subjects": listed,
-        **open_.members(),
+        "roles": own["roles"],
+        "patterns": own["patterns"],
+        "within": own["within"],
         "sandboxed": sandboxed.members(),
     }
+    if facts is not None:
+        members["facts"] = facts
+    return members
 
 
 def as_json(question: PolicyInput) -> JsonSource:

@@ -125,12 +125,14 @@ class ToolAnnotation(Frozen):
     `input_schema` and `schema_digest` are written from the live server. Without a schema the tool's
     arguments are known by `args` alone and accepted as any JSON value. `listing_digest` is the digest of all
     that a client is told of the tool, its title, hints and output schema, too; where it is missing, the proxy
-    takes what it sees first. `source` is there where the annotation ships with IronCurtain.
+    takes what it sees first. `reads` is true where a person confirmed that the tool only reads, so that facts
+    may be looked up with it. `source` is there where the annotation ships with IronCurtain.
     """
 
     tool: str = Field(min_length=1)
     side_effects: bool
     contained: bool = False
+    reads: bool = False
     comment: str = ""
     schema_digest: Digest | None = None
     listing_digest: Digest | None = None

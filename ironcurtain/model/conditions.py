@@ -52,22 +52,26 @@ class ListsCondition(DomainsCondition):
 RoleCondition: TypeAlias = PathsCondition | DomainsCondition | ListsCondition
 
 
-class ArgCondition(Frozen):
-    """A test of an argument (or caller fact) by name or JSON pointer; `*` stands for every element.
+FactOperator: TypeAlias = (
+    Operator | Literal["contains", "not_contains", "older_than", "younger_than", "within"]
+)
+
+
+TestOperator: TypeAlias = ArgOperator | FactOperator | Literal["in_week"]
+"""The operators of tests of values: `in_week` is what `within` of a clock comes down to."""
+
+
+class ValueTest(Frozen):
+    """A test of one value by name or JSON pointer: what tests of arguments and of facts come down to.
 
     Attributes:
-        value: The operand; `{"caller": POINTER}` or `{"arg": POINTER}` refers to another value.
-        over: With `*`: every element must satisfy the test, or some.
-        or_absent: Whether a missing argument satisfies it.
-        measure: Compare the number of elements (`count`) or characters (`length`) instead.
-        count: With `*`: how many elements must satisfy the test, instead of every or some.
-        ignore_case: Compare texts without regard to case, as RE2 does.
-        part: Read texts as ISO dates or date-times, and compare their day, time of day or moment.
-        also_in: Further arguments: it is enough that one of all of them satisfies the test.
+        name: Where the value stands below its root; a declared fact has its own name, `NAME` or `NAME/FIELD`.
+        value: The operand; of `in_week` the half-open intervals of minutes, `[[first, end], …]`.
+        over, or_absent, measure, count, ignore_case, part, also_in: As in `ArgCondition`.
     """
 
     name: str = Field(min_length=1)
-    op: ArgOperator
+    op: TestOperator
     value: JsonValue
     over: Literal["every", "some"] = "every"
     or_absent: bool = False
@@ -83,7 +87,7 @@ class ArgCondition(Frozen):
         return (self.name, *self.also_in)
 
     @property
-    def as_expression(self) -> ArgCondition:
+    def as_expression(self) -> ValueTest:
         """The same test as a match of a regular expression, where it is one about texts; else itself."""
         if self.op != "contains_any" and not self.ignore_case:
             return self
@@ -102,9 +106,21 @@ class ArgCondition(Frozen):
         return [self.value]
 
 
-FactOperator: TypeAlias = (
-    Operator | Literal["contains", "not_contains", "older_than", "younger_than", "within"]
-)
+class ArgCondition(ValueTest):
+    """A test of an argument (or caller fact) by name or JSON pointer; `*` stands for every element.
+
+    Attributes:
+        value: The operand; `{"caller": POINTER}` or `{"arg": POINTER}` refers to another value.
+        over: With `*`: every element must satisfy the test, or some.
+        or_absent: Whether a missing argument satisfies it.
+        measure: Compare the number of elements (`count`) or characters (`length`) instead.
+        count: With `*`: how many elements must satisfy the test, instead of every or some.
+        ignore_case: Compare texts without regard to case, as RE2 does.
+        part: Read texts as ISO dates or date-times, and compare their day, time of day or moment.
+        also_in: Further arguments: it is enough that one of all of them satisfies the test.
+    """
+
+    op: ArgOperator
 
 
 class FactCondition(Frozen):
@@ -129,6 +145,17 @@ class FactCondition(Frozen):
             times = self.value if isinstance(self.value, list | tuple) and self.value else [""]
             minutes_within(time if isinstance(time, str) else "" for time in times)
         return self
+
+    @property
+    def test(self) -> ValueTest:
+        """The test of the value that a decision sees: ages are seconds, times are minutes of the week."""
+        op: TestOperator = self.op
+        value = self.value
+        if op in ("older_than", "younger_than"):
+            op, value = ("gt" if op == "older_than" else "lt"), seconds_of(str(value))
+        elif op == "within" and isinstance(value, list | tuple):
+            op, value = "in_week", [list(interval) for interval in minutes_within(map(str, value))]
+        return ValueTest(name=self.fact, op=op, value=value)
 
 
 class If(Frozen):

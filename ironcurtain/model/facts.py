@@ -42,10 +42,12 @@ class RecordField(Frozen):
 
     Attributes:
         at: Where it stands in the answer of the look-up tool; `*` for every element, of `strings` only.
+        zone: The time zone of an instant that states none.
     """
 
     at: Pointer
     type: FactType
+    zone: Zone | None = None
 
     @model_validator(mode="after")
     def _many_values_are_strings(self) -> RecordField:

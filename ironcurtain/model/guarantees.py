@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pydantic import Field, model_validator
 
-from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.conditions import ArgCondition, FactCondition
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue, ServerName, is_empty
 
@@ -19,6 +19,7 @@ class GuaranteeScope(Frozen):
         outside: Patterns, or `sandbox`: none of them covers the subject.
         args: Tests of arguments, as in rules.
         caller: Tests of caller facts, as in rules.
+        facts: Tests of declared facts, as in rules.
     """
 
     server: tuple[ServerName, ...] | None = Field(default=None, min_length=1)
@@ -28,6 +29,7 @@ class GuaranteeScope(Frozen):
     outside: tuple[str, ...] | None = Field(default=None, min_length=1)
     args: tuple[ArgCondition, ...] = ()
     caller: tuple[ArgCondition, ...] = ()
+    facts: tuple[FactCondition, ...] = ()
 
 
 class Guarantee(Frozen):
@@ -85,6 +87,7 @@ class WitnessCall(Frozen):
     tool: str
     arguments: dict[str, JsonValue]
     caller: dict[str, JsonValue] = Field(default_factory=dict)
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
     subject: str
     verdict: Verdict
     rule: str

@@ -54,14 +54,22 @@ class DescribedWorld(Frozen):
 
 
 class ScenarioCall(Frozen):
-    """The call of a scenario."""
+    """The call of a scenario.
+
+    Attributes:
+        facts: Values of declared facts: of a record an object of its fields, instants as texts of RFC 3339;
+            or under `NAME/FIELD` as a decision sees them.
+        at: When the call is decided, as text of RFC 3339: clocks and ages follow from it.
+    """
 
     server: str
     tool: str
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     caller: dict[str, JsonValue] | None = None
+    facts: dict[str, JsonValue] | None = None
+    at: str | None = None
 
-    @field_validator("arguments", "caller")
+    @field_validator("arguments", "caller", "facts")
     @classmethod
     def _are_strict(cls, value: JsonValue) -> JsonValue:
         """Refuse what no call can hold: a file may state larger numbers than a call."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
+
+from ironcurtain.system.frozen import JsonValue
 
 MINUTES_OF_WEEK: Final = 7 * 24 * 60
 """Minutes of a week; minute 0 is Monday 00:00."""
@@ -48,6 +50,19 @@ def minutes_within(times: Iterable[str]) -> tuple[tuple[int, int], ...]:
         else:
             merged.append((first, end))
     return tuple(merged)
+
+
+def times_words(bounds: Sequence[JsonValue]) -> str:
+    """Return minutes of the week, as the bounds of half-open intervals, in words: `mon 09:00-17:00, …`."""
+    numbers = [bound for bound in bounds if isinstance(bound, int)]
+    return ", ".join(
+        f"{_moment(first)} to {_moment(end)}" for first, end in zip(numbers[::2], numbers[1::2], strict=False)
+    )
+
+
+def _moment(minute: int) -> str:
+    day, within = divmod(minute, _DAY)
+    return f"{_DAYS[day % 7]} {within // _HOUR:02}:{within % _HOUR:02}"
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:

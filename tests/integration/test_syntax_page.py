@@ -14,7 +14,7 @@ from e2e.program import ROOT, Ended, in_process
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.model.annotations import Argument, Codec, IdentifierRole, ToolAnnotation
-from ironcurtain.model.conditions import ArgCondition, If, Operator
+from ironcurtain.model.conditions import ArgCondition, FactOperator, If
 from ironcurtain.settings import load_settings
 from ironcurtain.system.files import load
 
@@ -43,6 +43,10 @@ class Example:
     def is_tool(self) -> bool:
         return self.language == "json" and "tool" in self.document
 
+    @property
+    def declares_facts(self) -> bool:
+        return self.language == "json" and not self.error and "facts" in self.document
+
 
 def read() -> list[Example]:
     found: list[Example] = []
@@ -58,8 +62,16 @@ def read() -> list[Example]:
 
 ORDER, *EXAMPLES = read()
 (ROLES,) = (tomllib.loads(e.text)["roles"] for e in EXAMPLES if e.language == "toml" and not e.error)
-GOOD = [e for e in EXAMPLES if e.language == "json" and not e.error]
+(FACTS,) = (e.document["facts"] for e in EXAMPLES if e.declares_facts)
+GOOD = [e for e in EXAMPLES if e.language == "json" and not e.error and not e.declares_facts]
 BAD = [e for e in EXAMPLES if e.error]
+LOOKUP = {
+    "tool": "get_order",
+    "side_effects": False,
+    "reads": True,
+    "args": [{"name": "id", "roles": ["none"]}],
+}
+"""The tool that looks up the record which the page declares."""
 
 
 def build(directory: Path, examples: list[Example]) -> Ended:
@@ -72,8 +84,10 @@ def build(directory: Path, examples: list[Example]) -> Ended:
             {**rule, "name": f"{rule['name']}-{number}", "if": {**rule["if"], "server": [name]}}
             for rule in ([] if example.is_tool else example.rules)
         ]
+    servers["shop"] = {"tools": [LOOKUP, ORDER.document]}
     annotations = {"format": "ironcurtain/annotations/v1", "roles": ROLES, "servers": servers}
-    (directory / "policy.json").write_text(json.dumps({"format": "ironcurtain/policy/v1", "rules": rules}))
+    policy = {"format": "ironcurtain/policy/v1", "facts": FACTS, "rules": rules}
+    (directory / "policy.json").write_text(json.dumps(policy))
     (directory / "annotations.json").write_text(json.dumps(annotations))
     files = ("--policy", "policy.json", "--annotations", "annotations.json")
     return in_process("bundle", *files, "-o", "out", cwd=directory)
@@ -95,11 +109,11 @@ def test_each_rule_decides_and_each_annotation_finds_what_the_page_says(tmp_path
 
 
 def _call(number: int, row: list[str]) -> str:
-    arguments, *caller = (json.loads(cell.strip("`")) for cell in row[:-1])
+    arguments, *known = (json.loads(cell.strip("`")) for cell in row[:-1])
     document = GOOD[number].document
     tool = document["tool"] if GOOD[number].is_tool else "order"
-    known = {"caller": caller[0]} if caller else {}
-    return json.dumps({"server": f"shop{number}", "tool": tool, "arguments": arguments, **known})
+    beside = dict(zip(("caller", "facts"), known, strict=False))
+    return json.dumps({"server": f"shop{number}", "tool": tool, "arguments": arguments, **beside})
 
 
 def _told(example: Example, decision: dict[str, Any], home: Path) -> str:
@@ -159,13 +173,13 @@ def test_a_confirmation_of_the_page_is_what_the_annotations_wait_for(tmp_path: P
 
 def test_the_page_has_an_example_of_every_construct() -> None:
     shown = "\n".join(example.text for example in [ORDER, *EXAMPLES] if not example.error)
-    conditions = {field.alias or name for name, field in If.model_fields.items()} - {"facts"}
+    conditions = {field.alias or name for name, field in If.model_fields.items()}
     flags = {*Argument.model_fields} - {"pii"}
     tool = {"tool", "side_effects", "contained", "args", "composites"}
     assert tool <= {*ToolAnnotation.model_fields}
     for key in conditions | flags | tool | {*ArgCondition.model_fields} | {"or_none", "when", "default"}:
         assert f'"{key}"' in shown, key
-    for operator in get_args(Operator):
+    for operator in (each for alternative in get_args(FactOperator) for each in get_args(alternative)):
         assert f'"op": "{operator}"' in shown, operator
     for codec in get_args(Codec):
         assert f'"codec": "{codec}"' in shown, codec

@@ -97,7 +97,46 @@ def _call_holds(condition: JsonObject, call: Question, then: str) -> bool:
         and call["side_effects"] is condition.get("side_effects", call["side_effects"])
         and all(holds(t, "args", call, then) for t in condition.get("args", []))
         and all(holds(t, "caller", call, then) for t in condition.get("caller", []))
+        and all(fact_holds(t, call, then) for t in condition.get("facts", []))
     )
+
+
+def fact_holds(test: JsonObject, call: Question, then: str) -> bool:
+    """Tell whether a test of a declared fact holds in a rule that says `then`."""
+    value, op, operand = call["facts"].get(test["fact"]), test["op"], test["value"]
+    place = "constant"
+    if isinstance(operand, dict):
+        ((place, pointer),) = operand.items()
+        root = {"arg": "args", "caller": "caller", "fact": "facts"}[place]
+        operand = call["facts"].get(pointer) if root == "facts" else _find(call[root], _path(pointer))
+    unknown = then != "allow"
+    if value is ABSENT or (operand is ABSENT and place in ("caller", "fact")):
+        return unknown
+    if op in ("contains", "not_contains"):
+        if not isinstance(operand, str):
+            return unknown if place in ("caller", "fact") else False
+        return (operand in value) is (op == "contains")
+    if op in ("older_than", "younger_than"):
+        seconds = int(operand[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[operand[-1]]
+        return bool(value > seconds if op == "older_than" else value < seconds)
+    if op == "within":
+        return any(_within(value, time) for time in operand)
+    plain = {"name": "value", "op": op, "value": operand}
+    outcome = _compare(plain, "caller", value, call) if operand is not ABSENT else False
+    return unknown if outcome is UNKNOWN else outcome
+
+
+def _within(minute: int, time: str) -> bool:
+    """Tell whether a minute of the week lies in a time such as `mon-fri 09:00-17:00`."""
+    days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    names, _, hours = time.rpartition(" ") if " " in time or ":" in time else (time, "", "")
+    first, _, last = (names or "mon-sun").partition("-")
+    start, end = days.index(first), days.index(last or first)
+    meant = [(start + n) % 7 for n in range((end - start) % 7 + 1)]
+    opens, _, closes = (hours or "00:00-24:00").partition("-")
+    begin, stop = (int(text[:2]) * 60 + int(text[3:]) for text in (opens, closes))
+    long = (stop - begin) % 1440 or 1440
+    return any((minute - day * 1440 - begin) % 10080 < long for day in meant)
 
 
 def holds(test: JsonObject, root: str, call: Question, then: str) -> bool:

@@ -25,6 +25,7 @@ class ExampleCall(Frozen):
     tool: str
     arguments: dict[str, JsonValue]
     caller: dict[str, JsonValue]
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
     verdict: Verdict
 
 

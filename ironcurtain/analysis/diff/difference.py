@@ -233,7 +233,7 @@ def _decided(
             call = change.call or change.masked
             if call is not None:
                 space = change.examined.space
-                asked = Call(space.server, space.tool, call.arguments, call.caller)
+                asked = Call(space.server, space.tool, call.arguments, call.caller, facts=call.facts)
                 prepared[str(number)] = prepare(asked, side.policy)
         decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
     for number, change in enumerate(found):
@@ -343,6 +343,7 @@ def _statement(
             tool=first.examined.space.tool,
             arguments=first.call.arguments,
             caller=first.call.caller,
+            facts=first.call.facts,
             old=_as_decided(known[0]),
             new=_as_decided(known[1]),
         )

@@ -32,6 +32,7 @@ class DifferentCall(Frozen):
     tool: str
     arguments: dict[str, JsonValue]
     caller: dict[str, JsonValue] = Field(default_factory=dict)
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
     old: Decided
     new: Decided
 
@@ -175,6 +176,7 @@ def _names(rules: Iterable[str]) -> str:
 
 def _call(call: DifferentCall) -> str:
     caller = f" as {_json(call.caller)}" if call.caller else ""
+    caller += f" with the facts {_json(call.facts)}" if call.facts else ""
     return (
         f"for example {visible(call.server)}/{visible(call.tool)} {_json(call.arguments)}{caller}: "
         f"{call.old.verdict} by {visible(call.old.rule)} → {call.new.verdict} by {visible(call.new.rule)}"

@@ -16,11 +16,12 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.decide import Call, Prepared, finalize, prepare
+from ironcurtain.decision.facts import stated_facts
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.command import OpaCommand
-from ironcurtain.errors import EngineFailedError, VerificationError
+from ironcurtain.errors import EngineFailedError, ScenarioError, VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system import assets
@@ -49,10 +50,16 @@ def load_described(bundle: Bundle, world: DescribedWorld) -> LoadedPolicy:
 
 def prepare_scenarios(scenarios: Iterable[Scenario], policy: LoadedPolicy) -> dict[str, Prepared | Decision]:
     """Do steps 1 to 5 of every scenario; return by id what OPA is to be asked, or the decision."""
-    return {
-        s.id: prepare(Call(s.call.server, s.call.tool, s.call.arguments, s.call.caller, id=s.id), policy)
-        for s in scenarios
-    }
+    return {s.id: prepare(_call(s, policy), policy) for s in scenarios}
+
+
+def _call(scenario: Scenario, policy: LoadedPolicy) -> Call:
+    call = scenario.call
+    try:
+        facts = stated_facts(policy.facts, call.facts or {}, call.at)
+    except ScenarioError as error:
+        raise ScenarioError(error.what, where=f"scenario {scenario.id}", hint=error.hint) from None
+    return Call(call.server, call.tool, call.arguments, call.caller, id=scenario.id, facts=facts)
 
 
 def decide_prepared(

@@ -13,9 +13,11 @@ from ironcurtain.decision.canonical.patterns import canonical_pattern, contains
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
 from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.conditions import ValueTest
+from ironcurtain.model.facts import fact_types
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.model.unknown_facts import reference
+from ironcurtain.model.unknown_facts import Root, reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
@@ -87,7 +89,7 @@ def _prepare(
         raise GuaranteeError(f"there is no clause {quoted(guarantee.clause)}", hint=_known(content.clauses))
     tools = _tools(scope, content.annotations)
     _check_roles(scope, tools, content.annotations, registry)
-    _check_pointers(scope, tools, content.annotations)
+    _check_pointers(scope, tools, content)
     kind = _kind(scope, registry)
     within, outside = (_patterns(p, kind, content, registry, world) for p in (scope.within, scope.outside))
     _check_contradiction(within, outside, kind, registry)
@@ -96,6 +98,7 @@ def _prepare(
     predicates = (
         *(rule_predicate("args", test, demand) for test in scope.args),
         *(rule_predicate("caller", test, demand) for test in scope.caller),
+        *(rule_predicate("facts", test.test, demand) for test in scope.facts),
     )
     return ReadGuarantee(guarantee, tools, kind, within, outside, predicates)
 
@@ -139,19 +142,21 @@ def _check_roles(
         )
 
 
-def _check_pointers(
-    scope: GuaranteeScope, tools: Iterable[tuple[str, str]], annotations: Annotations
-) -> None:
-    """Refuse what would test nothing: an argument that no tool has, and an index into an array.
+def _check_pointers(scope: GuaranteeScope, tools: Iterable[tuple[str, str]], content: PolicyContent) -> None:
+    """Refuse what would test nothing: an argument that no tool has, an index into an array, an unknown fact.
 
     OPA looks names up in objects only.
     """
-    found = [tool for server, name in tools if (tool := annotations.find(server, name)) is not None]
+    found = [tool for server, name in tools if (tool := content.annotations.find(server, name)) is not None]
     known = {name for tool in found for name in tool.argument_names}
-    for kind, name in _named(scope):
+    facts = fact_types(content.facts)
+    for root, name in _named(scope):
         top, *below = pointers.steps_of(name)
         by_index = [step for step in below if step.isdecimal()]
-        if kind == "caller":
+        if root == "facts":
+            if name not in facts:
+                raise GuaranteeError(f"no fact {quoted(name)} is declared", hint=_known(facts))
+        elif root == "caller":
             if by_index:
                 raise GuaranteeError(f"`caller` {quoted(name)} names an element by its index", hint=_BY_INDEX)
         elif top not in known or any(
@@ -163,11 +168,16 @@ def _check_pointers(
             )
 
 
-def _named(scope: GuaranteeScope) -> Iterator[tuple[str, str]]:
-    """Yield each argument (`arg`) and fact (`caller`) that a scope tests, or compares another one with."""
-    for kind, tests in (("arg", scope.args), ("caller", scope.caller)):
+def _named(scope: GuaranteeScope) -> Iterator[tuple[Root, str]]:
+    """Yield each argument and fact, with its root, that a scope tests, or compares another one with."""
+    tests_by_root: tuple[tuple[Root, tuple[ValueTest, ...]], ...] = (
+        ("args", scope.args),
+        ("caller", scope.caller),
+        ("facts", tuple(test.test for test in scope.facts)),
+    )
+    for root, tests in tests_by_root:
         for test in tests:
-            yield from ((kind, name) for name in test.names)
+            yield from ((root, name) for name in test.names)
             referred = reference(test.value)
             if referred is not None:
                 yield referred

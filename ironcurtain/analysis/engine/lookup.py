@@ -49,6 +49,7 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     asked: Values = {
         "args": {name: PRESENT if name in resources else value for name, value in arguments.items()},
         "caller": caller,
+        "facts": call.facts,
     }
     classes: dict[VariableIndex, ClassIndex] = {}
     for index, variable in indexed(VariableIndex, space.variables):

@@ -301,6 +301,7 @@ def _batch(questions: list[_PathQuestion], numbers: list[int], side: int) -> _Ba
         tuple(resources),
         frozenset(discharged),
         loaded.policy.patterns,
+        values["facts"] if loaded.content.facts else None,
     )
     return _Batch(asked, frozenset(resource.id for resource in resources), table)
 

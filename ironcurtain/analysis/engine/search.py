@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.indexes import (
@@ -61,6 +61,7 @@ class FoundCall:
     caller: dict[str, JsonValue]
     role: str
     value: str
+    facts: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -306,7 +307,7 @@ class _Search:
 
         Where a resource is joined of tested arguments, the call also has to be in the mode it was made for.
         """
-        is_meant = self._space.arguments.are_in_mode(call.arguments, call.caller, chosen)
+        is_meant = self._space.arguments.are_in_mode(call.arguments, call.caller, call.facts, chosen)
         if is_meant and self._space.reader.accepts(call.arguments):
             return True
         self.refused += 1
@@ -332,7 +333,8 @@ class _Search:
                 arguments.update({n: value for element in own for n, value in element.given})
         held = (pair for _, element in elements for pair in pairs(element))
         value = next((value for keys, value in held if keys == self.cell.keys), "")
-        return FoundCall(arguments, self._space.modes.values(chosen)["caller"], self.cell.role, value)
+        known = self._space.modes.values(chosen)
+        return FoundCall(arguments, known["caller"], self.cell.role, value, known["facts"])
 
 
 def _severities(keys: tuple[ResourceKey | None, ...], outcome: tuple[object, ...]) -> Severities:

@@ -96,7 +96,9 @@ def _examples(
         calls |= {f"{len(calls) + number:04}": (tool, call) for number, call in enumerate(of_tool)}
     policy = policies[0].policy
     prepared = {
-        id_: prepare(Call(tool.space.server, tool.space.tool, call.arguments, call.caller), policy)
+        id_: prepare(
+            Call(tool.space.server, tool.space.tool, call.arguments, call.caller, facts=call.facts), policy
+        )
         for id_, (tool, call) in list(calls.items())[:_MAX_EXAMPLES]
     }
     decisions = decide_prepared(prepared, policies[0].bundle, policy, opa)
@@ -106,6 +108,7 @@ def _examples(
             tool=decision.tool,
             arguments=calls[id_][1].arguments,
             caller=calls[id_][1].caller,
+            facts=calls[id_][1].facts,
             verdict=decision.verdict,
         )
         for id_, decision in sorted(decisions.items())

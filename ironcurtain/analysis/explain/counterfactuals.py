@@ -50,24 +50,29 @@ class Outcomes:
         caller: Its caller facts.
 
     Attributes:
-        caller_classes: The classes of what only the caller's facts decide, which no agent can change.
+        caller_classes: The classes of what only facts decide, which no agent can change.
     """
 
     def __init__(
-        self, space: CallSpace, arguments: Mapping[str, JsonValue], caller: Mapping[str, JsonValue]
+        self,
+        space: CallSpace,
+        arguments: Mapping[str, JsonValue],
+        caller: Mapping[str, JsonValue],
+        facts: Mapping[str, JsonValue],
     ) -> None:
         self._space = space
         resources = {name for source in space.sources if source.argument for name in source.places}
         asked = {name: PRESENT if name in resources else value for name, value in arguments.items()}
         self._classes = [
-            v.class_of(values_by_root() | {"args": asked, "caller": dict(caller)}) for v in space.variables
+            v.class_of(values_by_root() | {"args": asked, "caller": dict(caller), "facts": dict(facts)})
+            for v in space.variables
         ]
         self.caller_classes = {
             index: frozenset({class_})
             for index, (variable, class_) in indexed(
                 VariableIndex, zip(space.variables, self._classes, strict=True)
             )
-            if class_ is not None and all(root == "caller" for root, _ in variable.places)
+            if class_ is not None and all(root != "args" for root, _ in variable.places)
         }
 
     def could(self, element: Element, goal: Verdict) -> bool:
@@ -167,7 +172,7 @@ class Nearest:
 
     def _decided(self, refused: Refused, arguments: dict[str, JsonValue]) -> Suggestion | None:
         call = refused.call
-        (decision,) = self._decide([Call(call.server, call.tool, arguments, call.caller)])
+        (decision,) = self._decide([Call(call.server, call.tool, arguments, call.caller, facts=call.facts)])
         if decision.verdict is Verdict.DENY:
             return None
         return Suggestion(
@@ -209,7 +214,7 @@ def _changed(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> Iter
 
 def _proposals(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]:
     """Yield calls that probably get further, the most promising first."""
-    outcomes = Outcomes(space, refused.filled, refused.call.caller or {})
+    outcomes = Outcomes(space, refused.filled, refused.call.caller or {}, refused.call.facts or {})
     goals = [Verdict.ALLOW]
     if refused.decision.verdict is Verdict.DENY:
         goals.append(Verdict.ESCALATE)

@@ -51,7 +51,11 @@ class MetRules:
         patterns: PatternIndex,
     ) -> None:
         self._rules = rules_of_tool(content, server, tool, {})
-        self._values: Values = {"args": prepared.call.arguments, "caller": prepared.caller}
+        self._values: Values = {
+            "args": prepared.call.arguments,
+            "caller": prepared.caller,
+            "facts": prepared.facts,
+        }
         self._failed_tests: dict[int, tuple[str, ...]] = {}
         self._places: Mapping[str, _Place] = {
             resource.id: _Place(

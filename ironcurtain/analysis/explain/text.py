@@ -167,6 +167,7 @@ def clause_text_lines(explanation: ClauseExplanation) -> Iterator[str]:
     yield f"Calls that it decides: {len(explanation.examples)}"
     for call in explanation.examples:
         caller = f" for {_json(call.caller)}" if call.caller else ""
+        caller += f" with the facts {_json(call.facts)}" if call.facts else ""
         name = f"{visible(call.server)} {visible(call.tool)}"
         yield f"  {call.verdict:<9}{name} {_json(call.arguments)}{caller}"
     yield ""

@@ -171,6 +171,7 @@ def _decided(
                 draft.witness.tool,
                 draft.witness.call.arguments,
                 draft.witness.call.caller,
+                facts=draft.witness.call.facts,
             ),
             side.policy,
         )

@@ -174,6 +174,7 @@ def _witness_lines(witness: WitnessCall | None) -> Iterator[str]:
     if witness is None:
         return
     caller = f" as caller {_json(witness.caller)}" if witness.caller else ""
+    caller += f" with the facts {_json(witness.facts)}" if witness.facts else ""
     yield f"{visible(witness.server)}/{visible(witness.tool)} {_json(witness.arguments)}{caller}"
     clause = f" (clause {visible(witness.clause)})" if witness.clause else ""
     yield f"is decided {witness.verdict} by {visible(witness.rule)}{clause}"

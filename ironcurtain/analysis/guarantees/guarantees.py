@@ -212,6 +212,7 @@ def _confirmed(
                 counterexample.call.arguments,
                 counterexample.call.caller,
                 id=id_,
+                facts=counterexample.call.facts,
             ),
             side.policy,
         )
@@ -274,6 +275,7 @@ def witness_call(tool: tuple[str, str], call: FoundCall, decision: Decision) -> 
         tool=tool[1],
         arguments=call.arguments,
         caller=call.caller,
+        facts=call.facts,
         subject=f"{call.role} {call.value}",
         verdict=decision.verdict,
         rule=decision.rule,
@@ -319,6 +321,8 @@ def _witness_lines(witness: WitnessCall) -> Iterator[str]:
     yield f"      {visible(witness.server)}/{visible(witness.tool)} {_json(witness.arguments)}"
     if witness.caller:
         yield f"      as caller {_json(witness.caller)}"
+    if witness.facts:
+        yield f"      with the facts {_json(witness.facts)}"
     clause = f" (clause {witness.clause})" if witness.clause else ""
     decided = f"the call is decided {witness.verdict} by {visible(witness.rule)}{clause}"
     yield f"      {visible(witness.subject)}: {decided}"

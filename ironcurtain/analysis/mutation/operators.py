@@ -16,10 +16,11 @@ from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.decision.canonical.patterns import DOMAIN, canonical_pattern, contains, separator
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import PatternError
-from ironcurtain.model.conditions import ArgCondition, If, RoleCondition
+from ironcurtain.model.conditions import ArgCondition, FactCondition, If, RoleCondition
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.operators import CountBound
 from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.times import seconds_of
 from ironcurtain.model.unknown_facts import reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -213,6 +214,12 @@ class _Maker:
                     tests = [*getattr(rule.if_, key)]
                     tests[number] = moved
                     yield _with_if(rule, {key: tuple(tests)}), "bound moved", words
+        for number, one in enumerate(rule.if_.facts or ()):
+            for value in _moved_fact(one):
+                facts = [*(rule.if_.facts or ())]
+                facts[number] = one.model_copy(update={"value": value})
+                words = f"{one.fact} {one.op} {one.value} becomes {value}"
+                yield _with_if(rule, {"facts": tuple(facts)}), "bound moved", words
 
     def _roles(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         if rule.if_.roles is not None and len(rule.if_.roles) > 1:
@@ -332,3 +339,12 @@ def _conditions(condition: If) -> Iterator[tuple[str, int, RoleCondition]]:
 
 def _can_meet(tests: Sequence[JsonValue] | None, other: Sequence[JsonValue] | None) -> bool:
     return tests is None or other is None or bool({*tests} & {*other})
+
+
+def _moved_fact(test: FactCondition) -> Iterator[JsonValue]:
+    """Yield the operands next to the one of a fact's test: one more, one less, a second more or less."""
+    if test.op in _BOUNDS and isinstance(test.value, int | float):
+        yield from (test.value - 1, test.value + 1)
+    elif test.op in ("older_than", "younger_than"):
+        seconds = seconds_of(str(test.value))
+        yield from (f"{number}s" for number in (seconds - 1, seconds + 1) if number >= 0)

@@ -132,6 +132,7 @@ def _missing(mutant: Mutant, change: Change) -> Scenario:
             tool=witness.tool,
             arguments=witness.arguments,
             caller=witness.caller or None,
+            facts=witness.facts or None,
         ),
         expect=witness.old.verdict,
         clause=witness.old.clause,

@@ -44,7 +44,9 @@ class PolicySource:
             words = {"description": text.description, "reason": text.reason, "clause": text.clause}
             rules.append(Rule.model_validate({"name": name, "if": text.if_, "then": text.then, **words}))
         clauses = tuple(Clause(id=id_, text=text) for id_, text in content.clauses.items())
-        policy = CompiledPolicy(format="ironcurtain/policy/v1", clauses=clauses, rules=tuple(rules))
+        policy = CompiledPolicy(
+            format="ironcurtain/policy/v1", clauses=clauses, facts=dict(content.facts), rules=tuple(rules)
+        )
         lists = {
             name: NamedList(type="domain" if kind == "url" else kind, resolved=values)
             for name, (kind, values) in content.lists.items()

@@ -16,7 +16,7 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.conditions import ArgCondition, Operator
+from ironcurtain.model.conditions import Operator, ValueTest
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -233,7 +233,7 @@ def _bound(target: dict[str, JsonValue], op: str, value: JsonValue, *, whole: bo
         _raise(target, "minimum", math.floor(value) + 1 if whole and op == "gt" else value)
 
 
-def _size(target: dict[str, JsonValue], test: ArgCondition, *, truth: bool) -> None:
+def _size(target: dict[str, JsonValue], test: ValueTest, *, truth: bool) -> None:
     least, most = _SIZES[test.measure or "length"]
     value, op = test.value, test.op
     if not is_number(value):

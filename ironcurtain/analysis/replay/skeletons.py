@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ironcurtain.analysis.engine.rules.predicates import Predicate, compare
 from ironcurtain.analysis.replay.pseudonymization import MEMBER, NUMBER, KeyedDigests
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.conditions import ValueTest
 from ironcurtain.model.operators import CountBound
 from ironcurtain.model.unknown_facts import Root, demanded_type, is_relation, json_type
 from ironcurtain.system.frozen import JsonValue
@@ -67,7 +67,7 @@ class SkeletonReader:
         return value
 
     def _compare(
-        self, predicate: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue
+        self, predicate: Predicate, test: ValueTest, value: JsonValue, operand: JsonValue
     ) -> bool | None:
         """Tell whether one value satisfies a test's operator; the operand is a skeleton, too."""
         if is_relation(test) or test.part is not None:
@@ -106,7 +106,7 @@ class SkeletonReader:
         return value
 
 
-def _relates(predicate: Predicate, test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool | None:
+def _relates(predicate: Predicate, test: ValueTest, value: JsonValue, operand: JsonValue) -> bool | None:
     """Compare two values as numbers: known only where one of them is absent."""
     if (predicate.needs.tested and value is None) or (predicate.needs.operand and operand is None):
         return predicate.unknown
@@ -115,7 +115,7 @@ def _relates(predicate: Predicate, test: ArgCondition, value: JsonValue, operand
     return False if operand is None else None
 
 
-def _over(test: ArgCondition, outcomes: list[bool | None]) -> bool | None:
+def _over(test: ValueTest, outcomes: list[bool | None]) -> bool | None:
     """Tell whether a test holds over the outcomes of all elements; over none of them it does not."""
     if not outcomes:
         return False
@@ -125,7 +125,7 @@ def _over(test: ArgCondition, outcomes: list[bool | None]) -> bool | None:
 
 
 def _counted(
-    test: ArgCondition, count: CountBound, values: list[JsonValue], outcomes: list[bool | None]
+    test: ValueTest, count: CountBound, values: list[JsonValue], outcomes: list[bool | None]
 ) -> bool | None:
     """Tell whether as many elements satisfy a test as it asks, None where unknown outcomes decide that."""
     if any(_type(value) not in (None, demanded_type(test)) for value in values):
@@ -136,7 +136,7 @@ def _counted(
     return held.pop() if len(held) == 1 else None
 
 
-def _compare_size(test: ArgCondition, value: JsonValue) -> bool | None:
+def _compare_size(test: ValueTest, value: JsonValue) -> bool | None:
     """Compare a number of elements, which is known, or of characters, which is not."""
     if _type(value) != ("array" if test.measure == "count" else "string"):
         return False

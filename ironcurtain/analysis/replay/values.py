@@ -60,6 +60,8 @@ class CallCompletions:
             UnknownError: If the record does not hold enough to say.
         """
         predicates = self._predicates_of(record.server, tool)
+        if any(root == "facts" for predicate in predicates for root, _ in predicate.places):
+            raise UnknownError("the policy tests facts that the record does not hold")
         if record.abstract is not None:
             return self._completed(record, record.abstract, predicates, tool)
         roots: dict[str, Root] = {"arguments": "args", "caller": "caller"}
@@ -84,7 +86,7 @@ class CallCompletions:
     ) -> list[CompletedCall]:
         if self._reader is None:
             raise UnknownError("the log holds no values, and its key is not given")
-        skeletons: Skeletons = {"args": abstract.args, "caller": abstract.caller}
+        skeletons: Skeletons = {"args": abstract.args, "caller": abstract.caller, "facts": {}}
         determined = {predicate.key: self._reader.holds(predicate, skeletons) for predicate in predicates}
         known = {key: outcome for key, outcome in determined.items() if outcome is not None} | abstract.tests
         variables = self._variables_of(record.server, tool, predicates, frozenset(abstract.tests))

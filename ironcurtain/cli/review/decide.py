@@ -13,7 +13,7 @@ from ironcurtain.cli.options.options import FORMAT, EnforcementOptions, engine_o
 from ironcurtain.errors import Exit, IronCurtainError, UsageError
 
 if TYPE_CHECKING:
-    from ironcurtain.decision.decide import Call
+    from ironcurtain.cli.review.decisions import AskedCall
     from ironcurtain.model.decision import Decision
 
 _WORST_FIRST = (Exit.NO_ANSWER, Exit.NO, Exit.NEEDS_APPROVAL, Exit.YES)
@@ -24,6 +24,8 @@ _WORST_FIRST = (Exit.NO_ANSWER, Exit.NO, Exit.NEEDS_APPROVAL, Exit.YES)
 @policy_options
 @engine_options
 @click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
+@click.option("--facts", metavar="JSON", help="Values of the facts that the policy declares, by name.")
+@click.option("--at", metavar="TIME", help="When the call is decided, for facts: 2026-03-02T09:00:00Z.")
 @click.option("--batch", metavar="FILE", help="JSON lines, one call each; one decision a line comes out.")
 @click.option("--watch", is_flag=True, help="Decide again whenever the bundle changes; Ctrl-C ends.")
 @FORMAT
@@ -34,6 +36,8 @@ def command(
     tool: str | None,
     arguments: str | None,
     caller: str | None,
+    facts: str | None,
+    at: str | None,
     batch: str | None,
     watch: bool,
     format_: str,
@@ -41,8 +45,8 @@ def command(
 ) -> Exit:
     """Decide one call, or with --batch a file of calls.
 
-    A line of the batch is {"id": …, "server": …, "tool": …, "arguments": …}, with "caller" where it differs
-    from --caller. A line that is no call is denied.
+    A line of the batch is {"id": …, "server": …, "tool": …, "arguments": …}, with "caller", "facts"
+    and "at" where they differ from the options. A line that is no call is denied.
 
     With --watch the same calls are decided by each new bundle, and those that come out otherwise are shown:
     `ironcurtain compile --watch` in one terminal, this in another.
@@ -58,20 +62,21 @@ def command(
     order 3, 1, 4, 0. With --watch: 130, when it is ended.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.bundle_argument import caller_facts
+    from ironcurtain.cli.options.stated_facts import stated_facts
     from ironcurtain.cli.review.decisions import as_json, as_text, exit_of, read_batch
     from ironcurtain.decision.decide import Call
 
-    facts = caller_facts(caller)
+    principal, stated = caller_facts(caller), stated_facts(facts, at)
     if batch is not None:
         if server is not None:
             raise UsageError(
                 "--batch takes no SERVER, TOOL and ARGUMENTS", hint="Put the call into the file."
             )
-        calls = read_batch(Path(batch), facts)
+        calls = read_batch(Path(batch), principal, stated)
     elif server is None or tool is None or arguments is None:
         raise UsageError("give SERVER, TOOL and ARGUMENTS, or --batch FILE")
     else:
-        calls = [Call(server, tool, arguments, facts)]
+        calls = [(Call(server, tool, arguments, principal), stated)]
     show = as_json if batch is not None or format_ == "json" else as_text
     if watch:
         return _watch(Path(bundle), calls, show, deployment)
@@ -82,17 +87,22 @@ def command(
     return next(each for each in _WORST_FIRST if each in exits)
 
 
-def _decided(bundle: str | Path, calls: Sequence[Call], deployment: EnforcementOptions) -> list[Decision]:
+def _decided(
+    bundle: str | Path, calls: Sequence[AskedCall], deployment: EnforcementOptions
+) -> list[Decision]:
     from ironcurtain.policy import Policy
 
     with Policy.load(bundle, **deployment) as policy:
         if not policy.trusted:
             click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
-        return policy.decide_many(calls)
+        return policy.decide_many(facts.in_call(call, policy) for call, facts in calls)
 
 
 def _watch(
-    bundle: Path, calls: Sequence[Call], show: Callable[[Decision], str], deployment: EnforcementOptions
+    bundle: Path,
+    calls: Sequence[AskedCall],
+    show: Callable[[Decision], str],
+    deployment: EnforcementOptions,
 ) -> Exit:
     """Decide the calls by each new bundle until Ctrl-C; print those that come out otherwise than before."""
     from ironcurtain.cli.options.watching import changes, tree

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TypeAlias
 
+from ironcurtain.cli.options.stated_facts import NO_FACTS, StatedFacts
 from ironcurtain.decision.decide import Call
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.model.decision import Decision
@@ -72,10 +74,13 @@ def _change(decision: Decision) -> str:
 
 
 _MAX_BYTES = 1 << 30
-_KEYS = {"id", "server", "tool", "arguments", "caller"}
+_KEYS = {"id", "server", "tool", "arguments", "caller", "facts", "at"}
+
+AskedCall: TypeAlias = tuple[Call, StatedFacts]
+"""A call, and what is stated of the facts that its policy declares."""
 
 
-def read_batch(path: Path, caller: dict[str, JsonValue] | None) -> list[Call]:
+def read_batch(path: Path, caller: dict[str, JsonValue] | None, facts: StatedFacts) -> list[AskedCall]:
     """Return a call for each line of a file, so that line N of the result is about line N of the file.
 
     Raises:
@@ -87,21 +92,30 @@ def read_batch(path: Path, caller: dict[str, JsonValue] | None) -> list[Call]:
         raise UsageError(
             "the batch is empty", where=str(path), hint="Write one JSON object a line, one for each call."
         )
-    return [_call(line, caller) for line in data.removesuffix(b"\n").split(b"\n")]
+    return [_call(line, caller, facts) for line in data.removesuffix(b"\n").split(b"\n")]
 
 
-def _call(line: bytes, caller: dict[str, JsonValue] | None) -> Call:
+def _call(line: bytes, caller: dict[str, JsonValue] | None, stated: StatedFacts) -> AskedCall:
     """Read one line; what is no call becomes one that is denied as malformed."""
     try:
         value = json_text.parse(line, max_bytes=2 * json_text.MAX_BYTES)
     except json_text.MalformedJsonError:
-        return Call("", "", line)
+        return Call("", "", line), NO_FACTS
     if isinstance(value, dict) and value.keys() <= _KEYS:
         server, tool, own = value.get("server"), value.get("tool"), value.get("caller", {})
         if isinstance(server, str) and isinstance(tool, str) and isinstance(own, dict):
-            facts = own if "caller" in value else caller
-            return Call(server, tool, value.get("arguments"), facts, id=_id(value))
-    return Call("", "", "no call", id=_id(value))
+            known = own if "caller" in value else caller
+            call = Call(server, tool, value.get("arguments"), known, id=_id(value))
+            facts = _stated(value, stated)
+            if facts is not None:
+                return call, facts
+    return Call("", "", "no call", id=_id(value)), NO_FACTS
+
+
+def _stated(line: dict[str, JsonValue], stated: StatedFacts) -> StatedFacts | None:
+    """Return the facts of a line; None where it says something else in their place."""
+    values, at = line.get("facts", stated.values), line.get("at", stated.at)
+    return StatedFacts(values, at) if isinstance(values, dict) and isinstance(at, str | None) else None
 
 
 def _id(value: JsonValue) -> str | None:

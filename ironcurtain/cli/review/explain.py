@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ironcurtain.analysis.clauses.report import ClauseReport
     from ironcurtain.analysis.explain.explain import Explainer
     from ironcurtain.analysis.explain.report import Explanation, Reproduction
+    from ironcurtain.cli.options.stated_facts import StatedFacts
     from ironcurtain.decision.agent_view import AgentState
     from ironcurtain.decision.decide import Call
     from ironcurtain.decision.loaded_policy import LoadedPolicy
@@ -35,6 +36,8 @@ ALL = "all"
 @bundle_argument(*CALL, shown="[SERVER TOOL ARGUMENTS]", needed="none")
 @policy_options
 @click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
+@click.option("--facts", metavar="JSON", help="Values of the facts that the policy declares, by name.")
+@click.option("--at", metavar="TIME", help="When the call is decided, for facts: 2026-03-02T09:00:00Z.")
 @click.option(
     "--record", metavar="FILE", help="Explain a decision of an audit log, with the bundle it names."
 )
@@ -70,6 +73,8 @@ def command(
     clause: str | None,
     scenarios: str | None,
     caller: str | None,
+    facts: str | None,
+    at: str | None,
     view: str,
     format_: str,
     **deployment: Unpack[PolicyOptions],
@@ -91,6 +96,7 @@ def command(
     3 another revision than the record's, or no answer from the engine.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.bundle_argument import caller_facts
+    from ironcurtain.cli.options.stated_facts import stated_facts
     from ironcurtain.cli.review.policy_argument import bundle_or_project
     from ironcurtain.decision.decide import Call
 
@@ -107,20 +113,26 @@ def command(
     if record is not None:
         if caller is not None:
             raise UsageError("--record takes no --caller", hint="The record says who the agent acted for.")
+        if facts is not None or at is not None:
+            raise UsageError("--record takes no --facts and no --at")
         found = _find(Path(record), id_)
         return _record(found, bundle=path, today=today, view=view, format_=format_, deployment=deployment)
     if clause is not None:
         return _clause(clause, path, scenarios, deployment, view=view, format_=format_)
     if server is None or tool is None or arguments is None:
         raise UsageError("give SERVER, TOOL and ARGUMENTS")
-    return _call(Call(server, tool, arguments, caller_facts(caller)), path, deployment, view, format_)
+    call, stated = Call(server, tool, arguments, caller_facts(caller)), stated_facts(facts, at)
+    return _call(call, stated, path, deployment, view=view, format_=format_)
 
 
-def _call(call: Call, bundle: str, deployment: PolicyOptions, view: str, format_: str) -> Exit:
+def _call(
+    call: Call, stated: StatedFacts, bundle: str, deployment: PolicyOptions, *, view: str, format_: str
+) -> Exit:
     from ironcurtain.policy import Policy
 
     with Policy.load(bundle, **deployment) as policy:
         _say_untrusted(policy)
+        call = stated.in_call(call, policy)
         if view == "agent":
             _show_agent(policy.decide_many([call])[0], _NO_ID, None, policy.loaded, format_)
         else:

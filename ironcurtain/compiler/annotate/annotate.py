@@ -105,6 +105,7 @@ def annotate(
         reviewed = known.find(server_tool.tool) if known is not None and answer.provider == SHIPPED else None
         annotation = _shipped(read_annotation(answer.content, server_tool), answer, reviewed)
         annotation = _confirmed(server_tool.server, annotation, confirmations)
+        annotation = _only_reading(server_tool.server, annotation, confirmations)
         annotation, note = _contained(server_tool.server, annotation, answer, confirmations, reviewed)
         found[server_tool.server].append(_listed(annotation, server_tool))
         notes += [*note, *_corrected(server_tool, answer, reviewed, registry)]
@@ -261,6 +262,12 @@ def _contained(
         f"as not contained (confirmations.yaml, schema_digest {tool.schema_digest})"
     )
     return tool.model_copy(update={"contained": False}), [note]
+
+
+def _only_reading(server: str, tool: ToolAnnotation, confirmations: Confirmations) -> ToolAnnotation:
+    """Take from people only that a tool reads and does nothing else."""
+    found = any(entry.reads for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest))
+    return tool if tool.reads == found else tool.model_copy(update={"reads": found})
 
 
 def _check_confirmations(annotations: Annotations, confirmations: Confirmations) -> None:

@@ -21,6 +21,7 @@ class ConfirmedTool(Frozen):
         arg: An argument that is no resource although it looks like one, or no list although it looks so.
         contained: True confirms that every effect of the tool lies under its path arguments or is named
             by another resource argument.
+        reads: True confirms that the tool only reads, so that facts may be looked up with it.
         annotation: Digest of an annotation that may be weaker than the published one.
         schema_digest: The tool as it was when the person looked at it.
         by: Who says so.
@@ -30,6 +31,7 @@ class ConfirmedTool(Frozen):
     tool: str
     arg: str | None = None
     contained: bool = False
+    reads: bool = False
     annotation: Digest | None = None
     schema_digest: Digest
     by: str = Field(min_length=1)

@@ -25,7 +25,7 @@ from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system import assets, json_text
 from ironcurtain.system.json_text import JsonSource
 
-_OPERATORS = "import data.ironcurtain.operators\n"
+_RARER = {name: f"import data.ironcurtain.{name}\n" for name in ("facts", "operators")}
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ def policy_directory(server: str) -> str:
 
 
 def _library(policies: Iterable[str]) -> dict[str, bytes]:
-    """Return the hand-written modules; the one of the rarer operators only where a policy imports it."""
+    """Return the hand-written modules; those of rarer tests only where a policy imports them."""
     root = assets.REGO / "ironcurtain"
     found = {path.relative_to(root): path.read_bytes() for path in root.rglob("*.rego")}
-    is_used = any(_OPERATORS in text for text in policies)
+    unused = {name for name, line in _RARER.items() if not any(line in text for text in policies)}
     return {
         f"ironcurtain/{path.as_posix()}": content
         for path, content in found.items()
-        if is_used or path.parts[0] != "operators"
+        if path.parts[0] not in unused
     }
 
 
@@ -181,6 +181,7 @@ def _rules_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
         },
         "claims": [claim.model_dump(mode="json", exclude_defaults=True) for claim in policy.claims],
         **({"approvers": _approvers_document(policy)} if policy.approvers else {}),
+        **({"facts": _facts_document(policy)} if policy.facts else {}),
     }
 
 
@@ -188,4 +189,11 @@ def _approvers_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
     return {
         name: approver.model_dump(mode="json", exclude_defaults=True)
         for name, approver in policy.approvers.items()
+    }
+
+
+def _facts_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
+    return {
+        name: fact.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        for name, fact in policy.facts.items()
     }

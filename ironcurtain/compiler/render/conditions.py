@@ -11,10 +11,18 @@ from collections.abc import Iterable, Mapping
 
 from ironcurtain.compiler.render.terms import collection, raw_string, reference, string, term
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.conditions import ArgCondition, RoleCondition
+from ironcurtain.model.conditions import RoleCondition, ValueTest
 from ironcurtain.model.moments import Part, moment_test
 from ironcurtain.model.operators import SCALING, CountBound
-from ironcurtain.model.unknown_facts import Needs, Root, demanded_type, holds_unknown, is_relation, needs
+from ironcurtain.model.unknown_facts import (
+    MEMBERSHIP,
+    Needs,
+    Root,
+    demanded_type,
+    holds_unknown,
+    is_relation,
+    needs,
+)
 from ironcurtain.model.unknown_facts import reference as value_reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -29,8 +37,8 @@ def anchored(pattern: str) -> str:
     return rf"\A(?s:{pattern})\z"
 
 
-def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[str]:
-    """Return the lines that test one argument or caller fact in a rule of a verdict."""
+def condition_lines(root: Root, condition: ValueTest, then: Verdict) -> list[str]:
+    """Return the lines that test one argument or fact in a rule of a verdict."""
     condition = condition.as_expression
     place, path, needed = f"input.{root}", pointers.steps_of(condition.name), needs(root, condition)
     asks_unknown = needed.any and holds_unknown(then)
@@ -43,7 +51,7 @@ def condition_lines(root: Root, condition: ArgCondition, then: Verdict) -> list[
     return [*lines, _tested_line(place, path, condition, needed if asks_unknown else None)]
 
 
-def _tested_line(place: str, path: tuple[str, ...], condition: ArgCondition, needed: Needs | None) -> str:
+def _tested_line(place: str, path: tuple[str, ...], condition: ValueTest, needed: Needs | None) -> str:
     """Return the line that tests a value, or the elements of an array, by itself."""
     test = _test(condition, needed)
     if condition.also_in:
@@ -58,6 +66,27 @@ def _tested_line(place: str, path: tuple[str, ...], condition: ArgCondition, nee
             f"operators.counted({elements}, {below}, {_counted_test(condition)}, {_bound(condition.count)})"
         )
     return f"matching.{condition.over}_element({elements}, {below}, {test})"
+
+
+def fact_lines(condition: ValueTest, then: Verdict) -> list[str]:
+    """Return the lines that test one declared fact in a rule of a verdict."""
+    if condition.op not in (*MEMBERSHIP, "in_week"):
+        return condition_lines("facts", condition, then)
+    value = _lookup("input.facts", pointers.steps_of(condition.name))
+    return [_fact_line(value, condition, needs("facts", condition), or_unknown=holds_unknown(then))]
+
+
+def _fact_line(value: str, condition: ValueTest, needed: Needs, *, or_unknown: bool) -> str:
+    """Return the line of a test that only declared facts have."""
+    name = "holds_or_unknown" if or_unknown else "holds"
+    members = [
+        f'"op": {string(condition.op)}',
+        f'"value": {_operand(condition)}',
+        f'"type": {string(str(demanded_type(condition)))}',
+        *(['"operand": "fact"'] if needed.operand else []),
+    ]
+    call = f"facts.{name}({value}, "
+    return f"{call}{collection(members, '{}', used=len(call) + 8)})"
 
 
 def guard_line(condition: RoleCondition, *, allow: bool, in_sandbox: bool) -> str:
@@ -83,7 +112,7 @@ def member_line(left: str, values: Iterable[JsonValue]) -> str:
     return f"{left} in {collection(members, '{}', used=len(left) + 8)}"
 
 
-def _is_plain(condition: ArgCondition, path: tuple[str, ...]) -> bool:
+def _is_plain(condition: ValueTest, path: tuple[str, ...]) -> bool:
     """Tell whether a test can be written out, without a function."""
     simple = (
         condition.measure is None
@@ -94,17 +123,18 @@ def _is_plain(condition: ArgCondition, path: tuple[str, ...]) -> bool:
     return simple and pointers.EVERY not in path and value_reference(condition.value) is None
 
 
-def _known_line(condition: ArgCondition) -> str:
+def _known_line(condition: ValueTest) -> str:
     """Return the line that asks for the fact that an argument is compared with.
 
     A rule that allows needs it even where a missing argument would satisfy the test.
     """
     referred = value_reference(condition.value)
     pointer = referred[1] if referred else ""
-    return f"{reference('input.caller', pointers.steps_of(pointer))} != {MISSING}"
+    root = referred[0] if referred else "caller"
+    return f"{reference(f'input.{root}', pointers.steps_of(pointer))} != {MISSING}"
 
 
-def _plain_lines(root: str, path: tuple[str, ...], condition: ArgCondition) -> list[str]:
+def _plain_lines(root: str, path: tuple[str, ...], condition: ValueTest) -> list[str]:
     left = reference(root, path)
     lines = [f"{_type_test(condition)}({left})"] if condition.op in _GUARDED else []
     if condition.op == "present":
@@ -120,7 +150,7 @@ def _plain_lines(root: str, path: tuple[str, ...], condition: ArgCondition) -> l
     return [*lines, f"{left} {_COMPARISONS[condition.op]} {term(condition.value)}"]
 
 
-def _type_test(condition: ArgCondition) -> str:
+def _type_test(condition: ValueTest) -> str:
     return f"is_{demanded_type(condition)}"
 
 
@@ -128,7 +158,7 @@ def _lookup(root: str, path: tuple[str, ...]) -> str:
     return f"matching.lookup({root}, {term(list(path))})"
 
 
-def _test(condition: ArgCondition, needed: Needs | None) -> str:
+def _test(condition: ValueTest, needed: Needs | None) -> str:
     """Return the test as a term; with the facts that it needs, it holds where one is not known."""
     members = [f'"op": {string(condition.op)}', f'"value": {_operand(condition)}']
     if condition.or_absent:
@@ -142,7 +172,7 @@ def _test(condition: ArgCondition, needed: Needs | None) -> str:
     return "{" + ", ".join(members) + "}"
 
 
-def _relation_line(place: str, path: tuple[str, ...], condition: ArgCondition, needed: Needs | None) -> str:
+def _relation_line(place: str, path: tuple[str, ...], condition: ValueTest, needed: Needs | None) -> str:
     """Return the line that compares two values as numbers, or parts of dates as such."""
     if condition.part is not None:
         return _moment_line(place, path, condition, condition.part)
@@ -161,7 +191,7 @@ def _relation_line(place: str, path: tuple[str, ...], condition: ArgCondition, n
     return f"operators.related({tested}, {operand}, {test})"
 
 
-def _moment_line(place: str, path: tuple[str, ...], condition: ArgCondition, part: Part) -> str:
+def _moment_line(place: str, path: tuple[str, ...], condition: ValueTest, part: Part) -> str:
     """Return the line that compares a part of a date-time."""
     found, value = moment_test(part, condition.op, condition.value), _lookup(place, path)
     tested = f"operators.moment({value}, {string(part)})"
@@ -184,7 +214,7 @@ def _facts(needed: Needs) -> str:
     return _set(sides, used=0)
 
 
-def _counted_test(condition: ArgCondition) -> str:
+def _counted_test(condition: ValueTest) -> str:
     """Return the test of elements that are counted, with the type that each of them must have."""
     return f'{_test(condition, None)[:-1]}, "type": {string(str(demanded_type(condition)))}}}'
 
@@ -193,7 +223,7 @@ def _bound(count: CountBound) -> str:
     return term({"op": count.op, "value": count.number})
 
 
-def _operand(condition: ArgCondition) -> str:
+def _operand(condition: ValueTest) -> str:
     if value_reference(condition.value):
         return _referred(condition)
     if condition.op == "matches":
@@ -201,11 +231,10 @@ def _operand(condition: ArgCondition) -> str:
     return term(condition.value)
 
 
-def _referred(condition: ArgCondition) -> str:
+def _referred(condition: ValueTest) -> str:
     """Return the value that the operand refers to."""
-    kind, pointer = value_reference(condition.value) or ("arg", "")
-    root = "input.caller" if kind == "caller" else "input.args"
-    return _lookup(root, pointers.steps_of(pointer))
+    root, pointer = value_reference(condition.value) or ("args", "")
+    return _lookup(f"input.{root}", pointers.steps_of(pointer))
 
 
 def _set(items: Iterable[str], *, used: int) -> str:

@@ -17,17 +17,22 @@ RESOURCE_PROPERTIES: Final[Schema] = {"role": STRING, "at": STRING, "value": STR
 """The members of one entry of `input.subjects`."""
 
 
-def policy_input_schema(registry: Registry) -> Schema:
-    """Return the JSON Schema of the policy input, with the registry's roles listed and no others."""
+def policy_input_schema(registry: Registry, *, facts: bool = False) -> Schema:
+    """Return the JSON Schema of the policy input, with the registry's roles listed and no others.
+
+    Args:
+        registry: The roles.
+        facts: Whether the policy declares facts: there is no member for them otherwise.
+    """
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Policy input",
         "description": "What a policy is asked about one tool call: the call and its subjects.",
-        **_closed(policy_input_properties(registry)),
+        **_closed(policy_input_properties(registry, facts=facts)),
     }
 
 
-def policy_input_properties(registry: Registry) -> Schema:
+def policy_input_properties(registry: Registry, *, facts: bool = False) -> Schema:
     """Return the schemas of the members of the policy input."""
     derived = derived_properties(registry)
     return {
@@ -36,6 +41,7 @@ def policy_input_properties(registry: Registry) -> Schema:
         "side_effects": BOOLEAN,
         "args": _ANY_OBJECT,
         "caller": _ANY_OBJECT,
+        **({"facts": _ANY_OBJECT} if facts else {}),
         "subjects": _map_of(_closed(RESOURCE_PROPERTIES)),
         **derived,
         "sandboxed": _closed(derived),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ironcurtain.compiler.render.conditions import (
     condition_lines,
+    fact_lines,
     guard_line,
     member_line,
     roles_guard_line,
@@ -24,8 +25,8 @@ from ironcurtain.model.verdict import Verdict
 SCHEMA = "input"
 """The name of the policy input's schema for OPA's type checker, without `.json`."""
 
-_HELPERS = ("matching", "operators")
-"""The modules of the library that a rendered rule may call; a policy imports those that it uses."""
+_CALLED = {"facts": "facts.holds", "matching": "matching.", "operators": "operators."}
+"""How calls of each module of the library begin; a policy imports those that it uses."""
 _PLAIN = "input"
 _SANDBOXED = "input.sandboxed"
 
@@ -42,7 +43,7 @@ def render_policy(policy: CompiledPolicy, server: str, annotations: Annotations)
     ordered = enumerate(policy.rules, 1)
     rules = [_rule(order, rule, tools) for order, rule in ordered if _concerns(rule, server, tools)]
     body = "\n".join(rules)
-    used = [f"import data.ironcurtain.{name}\n" for name in _HELPERS if f"{name}." in body]
+    used = [f"import data.ironcurtain.{name}\n" for name, call in _CALLED.items() if call in body]
     imports = "".join(used) + ("\n" if used else "")
     return f"{_header(server)}\n{imports}{body}".rstrip("\n") + "\n"
 
@@ -101,6 +102,7 @@ def _bodies(rule: Rule, tools: Iterable[str]) -> Iterator[list[str]]:
     tests = [
         *(line for test in rule.if_.args or () for line in condition_lines("args", test, rule.then)),
         *(line for test in rule.if_.caller or () for line in condition_lines("caller", test, rule.then)),
+        *(line for one in rule.if_.facts or () for line in fact_lines(one.test, rule.then)),
     ]
     if not rule.if_.named_roles:
         everything = "subjects" if rule.if_.in_sandbox else "undischarged"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ironcurtain.analysis.engine.rules.predicates import rule_predicate
+from ironcurtain.analysis.engine.rules.predicates import rule_predicates
 from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.findings.kinds.open_allows import is_limited
 from ironcurtain.compiler.annotate.checks import states_absence
@@ -212,8 +212,7 @@ def _conditions(condition: If, then: Verdict) -> Iterator[str]:
     for one in condition.role_conditions:
         none = " or none" if one.or_none else ""
         yield f"{_any_of(one.roles)} in {_any_of(one.patterns)}{none}"
-    yield from (predicate_words(rule_predicate("args", test, then)) for test in condition.args or ())
-    yield from (predicate_words(rule_predicate("caller", test, then)) for test in condition.caller or ())
+    yield from map(predicate_words, rule_predicates(condition, then))
     if condition.in_sandbox:
         yield "in the sandbox, too"
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 
 from ironcurtain.compiler.rules.patterns import PatternChecker
 from ironcurtain.compiler.rules.tests_of_arguments import test_problems
+from ironcurtain.compiler.rules.tests_of_facts import fact_problems, facts_test_problems
 from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import IronCurtainError, RuleError, raise_all
@@ -54,10 +55,7 @@ def check_policy(
         for name, count in Counter(rule.name for rule in policy.rules).items()
         if count > 1
     ]
-    if policy.facts or any(rule.if_.facts for rule in policy.rules):
-        problems.append(
-            _error("the policy declares or tests facts, which rules cannot test yet", "Leave out `facts`.")
-        )
+    problems += fact_problems(policy, annotations, registry)
     rules = []
     for rule in policy.rules:
         problems += [
@@ -102,11 +100,13 @@ def _rule_problems(
     if _is_empty(condition):
         yield _error(
             "it has no condition",
-            "A rule names what it is about: server, tool, roles, paths, …, args, caller.",
+            "A rule names what it is about: server, tool, roles, paths, …, args, caller, facts.",
         )
     yield from _name_problems(condition, annotations)
     yield from _role_problems(rule, registry)
-    yield from test_problems(condition, rule.then, concerned_tools(condition, annotations), registry)
+    tools = concerned_tools(condition, annotations)
+    yield from test_problems(condition, rule.then, tools, registry)
+    yield from facts_test_problems(rule, policy.facts, tools, registry)
 
 
 def _approver_problems(rule: Rule, policy: CompiledPolicy) -> Iterator[RuleError]:

@@ -13,8 +13,8 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.conditions import ArgCondition, If
-from ironcurtain.model.unknown_facts import reference
+from ironcurtain.model.conditions import ArgCondition, If, ValueTest
+from ironcurtain.model.unknown_facts import Root, reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -80,7 +80,7 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
         **dict.fromkeys(NUMERIC, _bound_problem),
         **dict.fromkeys(_LISTED, _list_problem),
         **dict.fromkeys(_EQUALITY, _equality_problem),
-        "matches": _pattern_problem,
+        "matches": pattern_problem,
         "contains_any": _texts_problem,
         "present": _present_problem,
     }
@@ -88,14 +88,21 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
 
 
 def _reference_problems(
-    test: ArgCondition, referred: tuple[str, str], tools: list[ToolAnnotation], registry: Registry
+    test: ArgCondition, referred: tuple[Root, str], tools: list[ToolAnnotation], registry: Registry
 ) -> list[str]:
-    kind, pointer = referred
+    root, pointer = referred
+    if root == "facts":
+        return ["a declared fact is compared in `facts`, where it stands on the left"]
     if test.part is None and (problem := reference_problem(test)):
         return [problem]
+    return [operand_problem(root, pointer, tools, registry)]
+
+
+def operand_problem(root: Root, pointer: str, tools: list[ToolAnnotation], registry: Registry) -> str:
+    """Return what is wrong with the pointer of a value that is compared with; empty if nothing is."""
     if pointers.EVERY in _path(pointer):
-        return [f"the value {quoted(pointer)} names one value, without `*`"]
-    return [_pointer_problem(pointer, tools, registry) if kind == "arg" else _name_problem(pointer)]
+        return f"the value {quoted(pointer)} names one value, without `*`"
+    return _pointer_problem(pointer, tools, registry) if root == "args" else _name_problem(pointer)
 
 
 def _measure_problem(test: ArgCondition) -> str:
@@ -136,7 +143,8 @@ def _present_problem(test: ArgCondition) -> str:
     return "`or_absent` has no meaning with present" if test.or_absent else ""
 
 
-def _pattern_problem(test: ArgCondition) -> str:
+def pattern_problem(test: ValueTest) -> str:
+    """Return what is wrong with the regular expression of a test; empty if nothing is."""
     if not isinstance(test.value, str):
         return f"matches takes a regular expression, not {_shown(test.value)}"
     # \C (one byte) is known to RE2 and not to OPA.

@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predicate, rule_predicate
-from ironcurtain.analysis.engine.space.variables import PRESENT, VariableClass, variables_of
+from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predicate, rule_predicates
+from ironcurtain.analysis.engine.space.variables import PRESENT, Variable, VariableClass, variables_of
+from ironcurtain.analysis.engine.values.declared_facts import declared_facts
 from ironcurtain.analysis.engine.values.witnesses import (
     PatternWitness,
     fresh_words,
@@ -31,9 +32,10 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.lists import Lists
-from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
+from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -89,9 +91,9 @@ def generate_calls(context: GenerationContext) -> Generated:
                 continue  # every call of it is invalid
             filler = Filler(fitted, registry, words)
             predicates = _predicates(tool, server, context)
-            found = list(
-                _Calls(server, filler, registry, {**places, **repositories}, predicates, words).all()
-            )
+            declared = declared_facts([policy.facts for policy in context.policies], server, tool.tool)
+            variables = variables_of(predicates, fitted, registry, words, declared).values
+            found = list(_Calls(server, filler, registry, {**places, **repositories}, variables).all())
             room = min(MAX_OF_TOOL, MAX_CALLS - len(calls))
             calls += found[:room]
             left_out += max(0, len(found) - room)
@@ -122,7 +124,8 @@ def call_id(call: ScenarioCall) -> str:
 
 def call_key(call: ScenarioCall) -> bytes:
     """Return what makes two calls equal: their content as canonical JSON."""
-    return json_text.canonical(call.model_dump(mode="json"))
+    without = {key for key in ("facts", "at") if getattr(call, key) is None}
+    return json_text.canonical(call.model_dump(mode="json", exclude=without))
 
 
 def _words(context: GenerationContext) -> tuple[str, str]:
@@ -177,15 +180,14 @@ def _predicates(tool: ToolAnnotation, server: str, context: GenerationContext) -
     )
     for rule in (rule for policy in context.policies for rule in policy.rules):
         if concerned_tools(rule.if_, own):
-            predicates += _tests(rule)
+            predicates += rule_predicates(rule.if_, rule.then)
     return tuple({predicate.key: predicate for predicate in predicates}.values())
 
 
-def _tests(rule: Rule) -> list[Predicate]:
-    return [
-        *(rule_predicate("args", test, rule.then) for test in rule.if_.args or ()),
-        *(rule_predicate("caller", test, rule.then) for test in rule.if_.caller or ()),
-    ]
+_Known: TypeAlias = Mapping[Root, dict[str, JsonValue]]
+"""What is known beside the arguments: caller facts and declared facts."""
+
+_NOTHING_KNOWN: Final[_Known] = values_by_root()
 
 
 class _Calls:
@@ -197,62 +199,60 @@ class _Calls:
         filler: Filler,
         registry: Registry,
         places: _Places,
-        predicates: Sequence[Predicate],
-        words: tuple[str, str],
+        variables: Sequence[Variable],
     ) -> None:
         self._server = server
         self._filler = filler
         self._registry = registry
         self._places = places
-        tool = ValidatedTool(filler.annotation)
-        self._variables = variables_of(predicates, tool, registry, words).values
+        self._variables = variables
         self._seen: set[bytes] = set()
 
     def all(self) -> Iterator[ScenarioCall]:
         """Yield the calls: first each place, then mixtures of places, then each mode in each place."""
         base = self._filler.base({a.name: of[0] for a in self._filler.resources() if (of := self._of(a))})
-        yield from self._made(base, {})
-        yield from self._placed(base, {})
+        yield from self._made(base, _NOTHING_KNOWN)
+        yield from self._placed(base, _NOTHING_KNOWN)
         yield from self._mixed(base)
         yield from self._composed(base)
         for chosen in (each for variable in self._variables for each in variable.classes):
-            arguments, caller = self._with(base, chosen)
-            yield from self._made(arguments, caller)
-            yield from self._placed(arguments, caller)
+            arguments, known = self._with(base, chosen)
+            yield from self._made(arguments, known)
+            yield from self._placed(arguments, known)
 
-    def _placed(self, base: dict[str, JsonValue], caller: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
+    def _placed(self, base: dict[str, JsonValue], known: _Known) -> Iterator[ScenarioCall]:
         for argument in self._filler.resources():
             for value in self._of(argument):
-                yield from self._made(self._filler.placed(base, argument, [value]), caller)
+                yield from self._made(self._filler.placed(base, argument, [value]), known)
 
     def _mixed(self, base: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
         for argument in self._filler.resources():
             places = self._of(argument)
             if self._filler.takes_several(argument):
                 for value in places[1:]:
-                    yield from self._made(self._filler.placed(base, argument, [places[0], value]), {})
+                    yield from self._made(
+                        self._filler.placed(base, argument, [places[0], value]), _NOTHING_KNOWN
+                    )
 
     def _composed(self, base: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
         for composite in self._filler.annotation.composites:
             for value in self._places[self._registry[composite.role].pattern_kind]:
                 parts = value.split(composite.with_)
                 if len(parts) == len(composite.join):
-                    yield from self._made(self._filler.joined(base, composite.join, parts), {})
+                    yield from self._made(self._filler.joined(base, composite.join, parts), _NOTHING_KNOWN)
 
-    def _with(
-        self, base: dict[str, JsonValue], chosen: VariableClass
-    ) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
-        """Return arguments and caller facts in one mode."""
-        arguments, caller = dict(base), {}
+    def _with(self, base: dict[str, JsonValue], chosen: VariableClass) -> tuple[dict[str, JsonValue], _Known]:
+        """Return arguments, and what is known beside them, in one mode."""
+        arguments, known = dict(base), values_by_root()
         for (root, name), value in chosen.raw:
-            if root == "caller":
-                caller[name] = value
+            if root != "args":
+                known[root][name] = value
             elif value != PRESENT or name not in self._resource_names():
                 arguments[name] = value
             elif name not in arguments:
                 argument = next(a for a in self._filler.resources() if a.top_level == name)
                 arguments = self._filler.placed(arguments, argument, list(self._of(argument)[:1]) or [""])
-        return arguments, caller
+        return arguments, known
 
     def _resource_names(self) -> set[str]:
         return {argument.top_level for argument in self._filler.resources()}
@@ -271,17 +271,18 @@ class _Calls:
     def _contacts_remotes(self) -> bool:
         return any(_REMOTE in argument.possible_roles for argument in self._filler.resources())
 
-    def _made(self, arguments: dict[str, JsonValue], caller: dict[str, JsonValue]) -> Iterator[ScenarioCall]:
+    def _made(self, arguments: dict[str, JsonValue], known: _Known) -> Iterator[ScenarioCall]:
         fitted = self._filler.fitted(arguments)
         if fitted is None:
             return
         # Two calls that differ only in whether a default is written out are one.
-        key = json_text.canonical([fitted, caller])
+        key = json_text.canonical([fitted, known["caller"], known["facts"]])
         if key not in self._seen:
             self._seen.add(key)
-            yield ScenarioCall(
+            call = ScenarioCall(
                 server=self._server,
                 tool=self._filler.annotation.tool,
                 arguments=arguments,
-                caller=caller or None,
+                caller=known["caller"] or None,
             )
+            yield call.model_copy(update={"facts": known["facts"]}) if known["facts"] else call

@@ -54,7 +54,8 @@ def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoRep
         schema = place / "schemas" / f"{SCHEMA}.json"
         bundle.write_directory(directory)
         schema.parent.mkdir()
-        schema.write_text(json_text.pretty(policy_input_schema(registry)), encoding="utf-8")
+        seen = policy_input_schema(registry, facts=bool(PolicyContent.of(bundle).facts))
+        schema.write_text(json_text.pretty(seen), encoding="utf-8")
         with in_background(partial(opa.test, directory)) as testing:
             opa.check(directory, bundle=True, schemas=schema.parent)
             report = testing.result()

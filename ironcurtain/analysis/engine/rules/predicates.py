@@ -1,4 +1,4 @@
-"""Predicates: the tests of arguments and caller facts that a policy makes, each decided on given values.
+"""Predicates: the tests of arguments and facts that a policy makes, each decided on given values.
 
 Python decides a predicate only to choose questions: which values must be tried so that every combination of
 predicates is seen. What a policy makes of them is OPA's answer, and each answer is held against this reading.
@@ -6,9 +6,10 @@ predicates is seen. What a policy makes of them is OPA's answer, and each answer
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 import re2
@@ -18,10 +19,11 @@ from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation, When
-from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.conditions import If, ValueTest
 from ironcurtain.model.moments import Moment, Part, moment_of, moment_test
 from ironcurtain.model.operators import Scale, scale_of
 from ironcurtain.model.unknown_facts import (
+    MEMBERSHIP,
     NO_FACTS,
     Needs,
     Root,
@@ -38,14 +40,14 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 ValueName: TypeAlias = tuple[Root, str]
-"""A top-level argument or caller fact, by its name."""
+"""A top-level argument, caller fact or declared fact, by its name."""
 Values: TypeAlias = Mapping[Root, dict[str, JsonValue]]
-"""The arguments and the caller facts of a call."""
+"""The arguments, the caller facts and the declared facts of a call."""
 
 _ORDERED = {"lt", "le", "gt", "ge"}
 _UNKNOWN: Literal["or unknown"] = "or unknown"
-_KEY: TypeAdapter[tuple[Root, ArgCondition] | tuple[Root, ArgCondition, Literal["or unknown"]]] = TypeAdapter(
-    tuple[Root, ArgCondition] | tuple[Root, ArgCondition, Literal["or unknown"]]
+_KEY: TypeAdapter[tuple[Root, ValueTest] | tuple[Root, ValueTest, Literal["or unknown"]]] = TypeAdapter(
+    tuple[Root, ValueTest] | tuple[Root, ValueTest, Literal["or unknown"]]
 )
 """What the key of a rule's test holds: where its pointer begins, the test, and whether it holds unknown."""
 
@@ -65,10 +67,10 @@ class Predicate:
 
     key: str
     root: Root
-    condition: ArgCondition | None = None
+    condition: ValueTest | None = None
     when: When | None = None
     unknown: bool = False
-    said: ArgCondition | None = None
+    said: ValueTest | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -86,7 +88,12 @@ class Predicate:
     def reference(self) -> tuple[Root, tuple[str, ...]] | None:
         """The other place that the tested one is compared with, if it is compared with one."""
         found = reference(self.condition.value) if self.condition else None
-        return None if found is None else ("caller" if found[0] == "caller" else "args", _path(found[1]))
+        return None if found is None else (found[0], _path(found[1]))
+
+    @property
+    def is_membership(self) -> bool:
+        """Whether it asks if a set holds another value."""
+        return self.condition is not None and self.condition.op in MEMBERSHIP and self.reference is not None
 
     @property
     def places(self) -> tuple[ValueName, ...]:
@@ -119,7 +126,7 @@ class Predicate:
             return self.unknown
         return compare(self.condition, value, operand)
 
-    def _relates(self, test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool:
+    def _relates(self, test: ValueTest, value: JsonValue, operand: JsonValue) -> bool:
         """Tell whether a value stands in a relation to what another one was made into."""
         tested = Scale(counts=test.measure == "count").of(value)
         if (self.needs.tested and tested is None) or (self.needs.operand and operand is None):
@@ -151,7 +158,7 @@ class Predicate:
         """The facts that the test needs."""
         return NO_FACTS if self.condition is None else needs(self.root, self.condition)
 
-    def _test_holds(self, test: ArgCondition, root: dict[str, JsonValue], operand: JsonValue) -> bool:
+    def _test_holds(self, test: ValueTest, root: dict[str, JsonValue], operand: JsonValue) -> bool:
         path = self.path
         if self.also:
             return any(self.compare(find(root, each), operand) for each in (path, *self.also))
@@ -169,12 +176,21 @@ class Predicate:
         return bool(results) and (any(results) if test.over == "some" else all(results))
 
 
-def rule_predicate(root: Root, condition: ArgCondition, then: Verdict) -> Predicate:
+def rule_predicate(root: Root, condition: ValueTest, then: Verdict) -> Predicate:
     """Return the predicate of a test in a rule of a verdict."""
     content: list[JsonValue] = [root, condition.model_dump(mode="json", exclude_defaults=True)]
     unknown = needs(root, condition).any and holds_unknown(then)
     key = json_text.canonical([*content, _UNKNOWN] if unknown else content).decode()
     return Predicate(key, root, condition=condition.as_expression, unknown=unknown, said=condition)
+
+
+def rule_predicates(condition: If, then: Verdict) -> tuple[Predicate, ...]:
+    """Return the predicates of all tests of a rule's condition, or of another one in its place."""
+    return (
+        *(rule_predicate("args", test, then) for test in condition.args or ()),
+        *(rule_predicate("caller", test, then) for test in condition.caller or ()),
+        *(rule_predicate("facts", test.test, then) for test in condition.facts or ()),
+    )
 
 
 def predicate_of_key(key: str) -> Predicate:
@@ -203,7 +219,7 @@ def find(value: JsonValue, path: tuple[str, ...]) -> JsonValue:
     return value
 
 
-def compare(test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool:
+def compare(test: ValueTest, value: JsonValue, operand: JsonValue) -> bool:
     """Tell whether one value, without `*`, satisfies a test's operator; every fact that it needs is known."""
     if test.op == "present":
         return (value is not None) is operand
@@ -215,10 +231,10 @@ def compare(test: ArgCondition, value: JsonValue, operand: JsonValue) -> bool:
         if not isinstance(value, list if test.measure == "count" else str):
             return False
         value = len(value)
-    return _compare_typed(test.op, value, operand)
+    return _OF_FACTS.get(test.op, partial(_compare_typed, test.op))(value, operand)
 
 
-def _moment_holds(test: ArgCondition, part: Part, value: JsonValue, other: JsonValue) -> bool:
+def _moment_holds(test: ValueTest, part: Part, value: JsonValue, other: JsonValue) -> bool:
     """Tell whether a part of a date or date-time satisfies a test; what is none satisfies no test."""
     if value is None:
         return test.or_absent
@@ -256,6 +272,28 @@ def _compare_typed(op: str, value: JsonValue, operand: JsonValue) -> bool:
         return False
     outcomes = {"lt": value < operand, "le": value <= operand, "gt": value > operand, "ge": value >= operand}
     return outcomes[op]
+
+
+def _contains(value: JsonValue, operand: JsonValue) -> bool:
+    return isinstance(value, list) and isinstance(operand, str) and operand in value
+
+
+def _lacks(value: JsonValue, operand: JsonValue) -> bool:
+    return isinstance(value, list) and isinstance(operand, str) and operand not in value
+
+
+def _is_within(value: JsonValue, intervals: JsonValue) -> bool:
+    bounds = [bound for bound in operands("in_week", intervals) if is_number(bound)]
+    return is_number(value) and _is_between(value, bounds)
+
+
+_OF_FACTS = {"contains": _contains, "not_contains": _lacks, "in_week": _is_within}
+"""How the operators compare that only declared facts have."""
+
+
+def _is_between(value: float, bounds: list[float]) -> bool:
+    """Tell whether a number lies in one of some half-open intervals, given as their bounds in order."""
+    return bisect.bisect_right(bounds, value) % 2 == 1
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
+from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicates
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation
@@ -153,10 +153,7 @@ def rules_of_tool(
             )
         if not _concerns(condition, server, tool):
             continue
-        predicates = (
-            *(rule_predicate("args", test, rule.then) for test in condition.args or ()),
-            *(rule_predicate("caller", test, rule.then) for test in condition.caller or ()),
-        )
+        predicates = rule_predicates(condition, rule.then)
         found.append(
             RuleOfTool(rule.order, name, rule.clause, rule.then, condition, predicates, tokens, rule.approver)
         )

@@ -9,9 +9,10 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.decision.canonical.pointers import steps_of
-from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.conditions import ValueTest
 from ironcurtain.model.operators import scale_of
-from ironcurtain.model.unknown_facts import operands, reference
+from ironcurtain.model.times import times_words
+from ironcurtain.model.unknown_facts import MEMBERSHIP, Root, operands, reference
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -19,6 +20,7 @@ from ironcurtain.system.text import visible
 _SIGNS = {"equals": "=", "not_equals": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "matches": "matches"}
 _COUNTS = {"le": "at most", "ge": "at least", "equals": "exactly"}
 _PARTS = {"date": "the day of", "time": "the time of day of", "instant": "the moment of"}
+_REFERRED: dict[Root, str] = {"caller": "the caller's", "args": "the argument's", "facts": "the fact"}
 _SHOWN = 6
 _NONE, _COVERED, _UNCOVERED, _BOTH = range(4)
 _GUARD_WORDS = {
@@ -107,7 +109,7 @@ def predicate_words(predicate: Predicate) -> str:
     return f"{words} or unknown" if predicate.unknown else words
 
 
-def _tested_words(test: ArgCondition, name: str) -> str:
+def _tested_words(test: ValueTest, name: str) -> str:
     """Return in words what of an argument is tested."""
     if test.also_in:
         name = " or ".join([name, *map(visible, test.also_in)])
@@ -125,6 +127,10 @@ def _compared(name: str, op: str, value: JsonValue) -> str:
         return f"{name} within {' or '.join(map(str, operands('in', value)))}"
     if op == "contains_any":
         return f"{name} contains {' or '.join(map(_value, operands('in', value)))}"
+    if op in MEMBERSHIP:
+        return f"{name} {'holds' if op == 'contains' else 'does not hold'} {_value(value)}"
+    if op == "in_week":
+        return f"{name} within {times_words(operands(op, value))}"
     if op in ("in", "not_in"):
         return f"{name} {'in' if op == 'in' else 'not in'} {', '.join(map(_value, operands(op, value)))}"
     return f"{name} {_SIGNS[op]} {_value(value)}"
@@ -133,9 +139,9 @@ def _compared(name: str, op: str, value: JsonValue) -> str:
 def _value(value: JsonValue) -> str:
     referred = reference(value)
     if referred is not None:
-        kind, pointer = referred
+        root, pointer = referred
         scale = scale_of(value)
-        words = f"the {'caller' if kind == 'caller' else 'argument'}'s {visible(pointer)}"
+        words = f"{_REFERRED[root]} {visible(pointer)}"
         words = f"the number of elements of {words}" if scale.counts else words
         words = f"{scale.times} times {words}" if scale.times != 1 else words
         if isinstance(value, dict) and isinstance(value.get("plus"), str):

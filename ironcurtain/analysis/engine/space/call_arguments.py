@@ -174,17 +174,23 @@ class CallArguments:
         for size in range(len(of_mode) + 1):
             for names in itertools.combinations(sorted(of_mode), size):
                 made = {**plain, **{name: of_mode[name] for name in names}}
-                is_meant = self.are_in_mode({**known["args"], **made}, known["caller"], chosen)
+                is_meant = self.are_in_mode(
+                    {**known["args"], **made}, known["caller"], known["facts"], chosen
+                )
                 if is_meant and (not names or self._reader.yields(source, made, element)):
                     return made
         return plain
 
     def are_in_mode(
-        self, arguments: dict[str, JsonValue], caller: dict[str, JsonValue], chosen: Assignment
+        self,
+        arguments: dict[str, JsonValue],
+        caller: dict[str, JsonValue],
+        facts: dict[str, JsonValue],
+        chosen: Assignment,
     ) -> bool:
         """Tell whether what is joined in a call has the classes that the call was made for."""
         tied = list(tied_variables(self._modes.sources, self._modes.variables))
         if not tied:
             return True
-        values: Values = {"args": self.filled(arguments), "caller": caller}
+        values: Values = {"args": self.filled(arguments), "caller": caller, "facts": facts}
         return all(self._modes.variables[index].class_of(values) == chosen[index] for index in tied)

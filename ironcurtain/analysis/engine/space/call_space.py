@@ -31,6 +31,7 @@ from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import variables_of
+from ironcurtain.analysis.engine.values.declared_facts import declared_facts, declared_otherwise
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import EvidenceError
 
@@ -85,13 +86,21 @@ class CallSpace:
         ]
         predicates += presence_predicates(self.annotation, [*predicates, *more])
         self.used_predicates = frozenset(predicate.key for predicate in predicates)
-        variables = variables_of([*predicates, *more], tools[0], policies.registry, policies.fresh)
+        variables = variables_of(
+            [*predicates, *more],
+            tools[0],
+            policies.registry,
+            policies.fresh,
+            declared_facts([side.content.facts for side in policies], server, tool),
+        )
         self.variables = variables.values
         self.modes = Modes(self.sources, self.variables)
         self.arguments = CallArguments(tools[0], self.modes, self.reader, policies)
         self.elements = SourceElements(self.reader, self.modes, self.arguments, policies.registry)
         self.diagrams = CellDiagrams((server, tool), self.rules, self.modes, self.elements)
         self.gaps = variables.gaps | self.reader.gaps() | self.modes.gaps
+        unlike = declared_otherwise(side.content.facts for side in policies)
+        self.gaps |= {f"the fact {name}, which the policies declare otherwise" for name in unlike}
         self.gaps |= {CUSTOM_MODULES for side in policies if side.has_custom_modules}
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self.arguments.filled({}))}
         self.guards: Mapping[GuardKey, frozenset[PolicyIndex]] = self._find_guards()

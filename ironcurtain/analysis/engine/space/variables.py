@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,9 +22,12 @@ from ironcurtain.analysis.engine.values.compared import (
     joint_values,
     told_apart,
 )
+from ironcurtain.analysis.engine.values.declared_facts import NO_DECLARED_FACTS, DeclaredFacts
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.moment_representatives import MOMENT_GAP, moment_texts
+from ironcurtain.analysis.engine.values.number_representatives import distinguishing_numbers, is_number
 from ironcurtain.analysis.engine.values.related import related_numbers
+from ironcurtain.analysis.engine.values.sets import set_pool, sets_among, thinned
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
@@ -105,7 +108,11 @@ class Variable:
 
 
 def variables_of(
-    predicates: Iterable[Predicate], tool: ValidatedTool, registry: Registry, fresh: tuple[str, ...]
+    predicates: Iterable[Predicate],
+    tool: ValidatedTool,
+    registry: Registry,
+    fresh: tuple[str, ...],
+    declared: DeclaredFacts = NO_DECLARED_FACTS,
 ) -> Enumeration[Variable]:
     """Return the variables of a tool under some policies; gaps where their classes may not be all.
 
@@ -114,12 +121,13 @@ def variables_of(
         tool: The tool.
         registry: The roles.
         fresh: Readable strings that no policy names.
+        declared: What declared facts can be.
     """
     distinct = {predicate.key: predicate for predicate in predicates}
     variables = []
-    for places in _groups(distinct.values()):
+    for places in _groups(distinct.values(), declared.totals):
         own = tuple(distinct[key] for key in sorted(distinct) if distinct[key].places[0] in places)
-        found = _ClassMaker(own, places, tool, registry, fresh).classes()
+        found = _ClassMaker(own, places, tool, registry, fresh, declared).classes()
         words = ", ".join(map(_place_words, places))
         gaps = frozenset(f"{gap}, in {words}" for gap in found.gaps)
         variables.append(Variable(places, own, found.values, gaps))
@@ -129,14 +137,16 @@ def variables_of(
 def _place_words(place: ValueName) -> str:
     """Name an argument, or a caller's fact so that it is not taken for the argument of the same name."""
     root, name = place
-    return f"the caller's {name}" if root == "caller" else name
+    return {"args": name, "caller": f"the caller's {name}", "facts": f"the fact {name}"}[root]
 
 
-def _groups(predicates: Iterable[Predicate]) -> list[tuple[ValueName, ...]]:
-    """Join places that a test compares with each other."""
+def _groups(predicates: Iterable[Predicate], totals: Mapping[str, str]) -> list[tuple[ValueName, ...]]:
+    """Join places that a test compares with each other, and a total with the argument that it includes."""
     groups: dict[ValueName, set[ValueName]] = {}
     for predicate in predicates:
-        joined = set(predicate.places).union(*(groups.get(place, set()) for place in predicate.places))
+        places = {*predicate.places}
+        places |= {("args", totals[name]) for root, name in places if root == "facts" and name in totals}
+        joined = places.union(*(groups.get(place, set()) for place in places))
         for place in joined:
             groups[place] = joined
     return sorted({tuple(sorted(group)) for group in groups.values()})
@@ -152,6 +162,7 @@ class _ClassMaker:
         tool: ValidatedTool,
         registry: Registry,
         fresh: tuple[str, ...],
+        declared: DeclaredFacts,
     ) -> None:
         self._predicates = predicates
         self._places = places
@@ -160,11 +171,18 @@ class _ClassMaker:
         refers = any(predicate.reference is not None for predicate in predicates)
         self._builder = ValueGenerator(tool.schema, fresh, refers)
         self._nothing = ValueGenerator(None, fresh, refers)
+        self._facts = ValueGenerator(declared.schema, fresh, refers)
+        self._totals: tuple[tuple[ValueName, ValueName], ...] = tuple(
+            (("facts", total), ("args", added))
+            for total, added in sorted(declared.totals.items())
+            if ("facts", total) in places
+        )
         self._fresh = fresh
         self._lengths: Mapping[End, Sequence[int]] = {}
 
     def classes(self) -> Enumeration[VariableClass]:
         pools, gaps = self._pools()
+        pools = self._with_numbers(pools)
         gaps |= {gap for pool in pools for gap in pool.gaps}
         if math.prod(len(pool.values) for pool in pools) > MAX_COMBINATIONS:
             gaps.add("too many combinations of values that are compared")
@@ -172,6 +190,8 @@ class _ClassMaker:
         combinations = itertools.product(*(pool.values for pool in pools))
         for combination in itertools.islice(combinations, MAX_COMBINATIONS):
             each = self._class(combination)
+            if not self._is_possible(each):
+                continue
             known = found.get(each.true)
             if known is None or (each.fits and not known.fits):
                 found[each.true] = each
@@ -184,12 +204,16 @@ class _ClassMaker:
     def _pools(self) -> tuple[list[Enumeration[PlaceValue]], set[str]]:
         """Return what each place can be, so that it can also equal what it is compared with; and gaps."""
         ends = ends_of(self._predicates)
+        sets = sets_among(self._predicates)
         if not ends:
-            return [self._pool(place, {}) for place in self._places], set()
+            return self._with_sets([self._pool(place, {}) for place in self._places], sets), set()
         related = related_numbers(self._predicates, self._builder.shapes, self._tool.with_defaults({}))
         self._lengths = related.lengths
         joint = joint_values(
-            self._predicates, ValueGenerator(self._tool.schema, self._fresh), self._constants()
+            self._predicates,
+            ValueGenerator(self._tool.schema, self._fresh),
+            self._facts.shapes,
+            self._constants(),
         )
         equals: dict[End, list[JsonValue]] = {end: [*values] for end, values in related.numbers.items()}
         for end, value in joint.values:
@@ -207,12 +231,62 @@ class _ClassMaker:
                 self._pool(place, {end: [*equals.get(end, ()), *tried] for end in ends})
                 for place in self._places
             ]
+        if sets:
+            return self._with_sets(pools, sets), {*joint.gaps, *related.gaps}
         if related.numbers or related.lengths or related.gaps:
             # Numbers are told apart by their order, too, and not only by what they equal.
             return pools, {*joint.gaps, *related.gaps}
         if moments:
             return pools, {*joint.gaps, MOMENT_GAP}
         return told_apart(self._predicates, self._places, pools), {*joint.gaps}
+
+    def _with_sets(
+        self, pools: list[Enumeration[PlaceValue]], sets: Sequence[ValueName]
+    ) -> list[Enumeration[PlaceValue]]:
+        """Return the pools with sets in place of those that other values are held against."""
+        if not sets:
+            return pools
+        named = list(zip(self._places, pools, strict=True))
+        thin = [thinned(self._predicates, place, pool) for place, pool in named]
+        return [
+            set_pool(self._predicates, place, self._places, thin) if place in sets else pool
+            for place, pool in zip(self._places, thin, strict=True)
+        ]
+
+    def _with_numbers(self, pools: list[Enumeration[PlaceValue]]) -> list[Enumeration[PlaceValue]]:
+        """Return the pools with numbers by which a total and what is added to it can lie to each other."""
+        joined = {place for pair in self._totals for place in pair}
+        if not joined:
+            return pools
+        operands = [v for a in self._predicates if a.condition for v in a.condition.operands]
+        known = {one.filled for pool in pools for one in pool.values if is_number(one.filled)}
+        numbers = [*distinguishing_numbers([v for v in operands if is_number(v)]), *sorted(known)]
+        return [
+            Enumeration((*pool.values, *self._numbers(place, numbers, pool.values)), pool.gaps)
+            if place in joined
+            else pool
+            for place, pool in zip(self._places, pools, strict=True)
+        ]
+
+    def _numbers(
+        self, place: ValueName, numbers: Sequence[float], known: Sequence[PlaceValue]
+    ) -> Iterator[PlaceValue]:
+        """Yield those of some numbers that a place takes, and that are not among its values."""
+        builder = self._facts if place[0] == "facts" else self._builder
+        taken = {one.filled for one in known if is_number(one.filled)}
+        if builder.schema is None:
+            takes: Callable[[JsonValue], bool | None] = lambda _: True  # noqa: E731 - as `checker` returns
+        else:
+            takes = builder.schema.checker(builder.shapes.argument(place[1]).parts)
+        for number in dict.fromkeys(numbers):
+            if number not in taken and takes(number):
+                yield PlaceValue(number, number, fits=True)
+
+    def _is_possible(self, class_: VariableClass) -> bool:
+        """Tell whether no total of a class is less than what the call adds to it."""
+        values = dict(class_.values)
+        pairs = ((values.get(total), values.get(added)) for total, added in self._totals)
+        return not any(is_number(total) and is_number(added) and total < added for total, added in pairs)
 
     def _class(self, chosen: Sequence[PlaceValue]) -> VariableClass:
         values = self._given([one.filled for one in chosen])
@@ -228,8 +302,10 @@ class _ClassMaker:
     def _pool(self, place: ValueName, equals: Mapping[End, Sequence[JsonValue]]) -> Enumeration[PlaceValue]:
         """Return what one place can be, absence first where it may be absent."""
         root, name = place
-        if root == "caller":
-            built = self._built(self._nothing, place, NO_SCHEMAS, equals)
+        if root != "args":
+            builder = self._nothing if root == "caller" else self._facts
+            schemas = NO_SCHEMAS if root == "caller" else self._facts.shapes.argument(name)
+            built = self._built(builder, place, schemas, equals)
             return built.mapped(
                 lambda all_: (
                     PlaceValue(ABSENT, ABSENT, fits=True),

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, find
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
-from ironcurtain.analysis.engine.values.shapes import Schemas
+from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
     Absent,
@@ -54,18 +54,22 @@ class PlaceValue:
 
 def ends_of(predicates: Iterable[Predicate]) -> list[End]:
     """Return what is compared with other values."""
-    ends = {end for a in predicates if a.reference is not None for end in ((a.root, a.path), a.reference)}
+    ends = {end for a in _equalities(predicates) for end in ((a.root, a.path), a.reference) if end}
     return sorted(ends)
 
 
 def joint_values(
-    predicates: Sequence[Predicate], builder: ValueGenerator, constants: Iterable[JsonValue]
+    predicates: Sequence[Predicate],
+    builder: ValueGenerator,
+    facts: SchemaReader,
+    constants: Iterable[JsonValue],
 ) -> Enumeration[tuple[End, JsonValue]]:
     """Return, for what is compared, values that are equal: one for each outcome of all their tests together.
 
     Args:
         predicates: The tests.
         builder: Builds values for the tool's schema.
+        facts: Reads what declared facts can be.
         constants: Further values to try.
     """
     found: list[tuple[End, JsonValue]] = [(end, value) for end in ends_of(predicates) for value in constants]
@@ -73,8 +77,9 @@ def joint_values(
     gaps = {*_gaps(ends_of(predicates))}
     for some in () if gaps else _equal_sets(predicates):
         tree = merged([node_at(tree_of(plain, (root, path[0])), path[1:]) for root, path in some])
+        readers = {"args": builder.shapes, "facts": facts}
         schemas = [
-            schema for root, path in some if root == "args" for schema in builder.shapes.at(path).parts
+            schema for root, path in some if root in readers for schema in readers[root].at(path).parts
         ]
         made = builder.values(tree, Schemas(tuple(schemas)))
         gaps |= made.gaps
@@ -82,6 +87,11 @@ def joint_values(
             gaps.add("values that are compared, and that the schema restricts")
         found += [(end, each.value) for end in some for each in made.values if each.value is not None]
     return Enumeration(tuple(found), frozenset(gaps))
+
+
+def _equalities(predicates: Iterable[Predicate]) -> Iterator[Predicate]:
+    """Yield the tests that compare a value with another one; what a set holds is asked apart."""
+    return (a for a in predicates if a.reference is not None and not a.is_membership)
 
 
 def _gaps(ends: Sequence[End]) -> Iterator[str]:
@@ -96,7 +106,7 @@ def _gaps(ends: Sequence[End]) -> Iterator[str]:
 
 def _equal_sets(predicates: Iterable[Predicate]) -> Iterator[tuple[End, ...]]:
     """Yield what can be equal at once: ends that comparisons join."""
-    joins = {frozenset({(a.root, a.path), a.reference}) for a in predicates if a.reference is not None}
+    joins = {frozenset({(a.root, a.path), a.reference}) for a in _equalities(predicates) if a.reference}
     known = {each for each in joins if len(each) > 1}
     waiting = sorted(known, key=sorted)
     while waiting:
@@ -140,7 +150,7 @@ def told_apart(
         kept: dict[Hashable, PlaceValue] = {}
         for one in pool.values:
             key = (
-                tuple(_holds(predicate, place, one) for predicate in own),
+                tuple(outcome_at(predicate, place, one) for predicate in own),
                 tuple(_seen(*_at(one, path), elsewhere) for path in paths[number]),
             )
             if key not in kept or (one.fits and not kept[key].fits):
@@ -152,13 +162,16 @@ def told_apart(
 def _paths(predicates: Iterable[Predicate], place: ValueName) -> Iterable[tuple[str, ...]]:
     """Return the pointers below a place whose values are compared with other places."""
     crossing = [
-        (predicate, predicate.reference) for predicate in predicates if {*predicate.places} != {place}
+        (predicate, predicate.reference)
+        for predicate in _equalities(predicates)
+        if {*predicate.places} != {place}
     ]
     ends = [((predicate.root, predicate.path), other) for predicate, other in crossing if other is not None]
     return dict.fromkeys(path[1:] for each in ends for root, path in each if (root, path[0]) == place)
 
 
-def _holds(predicate: Predicate, place: ValueName, one: PlaceValue) -> bool:
+def outcome_at(predicate: Predicate, place: ValueName, one: PlaceValue) -> bool:
+    """Tell whether a test of one place alone holds for one of its values."""
     values = values_by_root()
     if one.filled is not ABSENT:
         values[place[0]][place[1]] = one.filled
@@ -185,3 +198,8 @@ def _at(one: PlaceValue, path: tuple[str, ...]) -> tuple[str, list[JsonValue]]:
 
 def _text(value: JsonValue) -> str:
     return json_text.canonical(value).decode()
+
+
+def values_at(one: PlaceValue, path: tuple[str, ...]) -> tuple[JsonValue, ...]:
+    """Return what stands at a path below a place's value, nulls included; nothing if it is not there."""
+    return tuple(_at(one, path)[1])

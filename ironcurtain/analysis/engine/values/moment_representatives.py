@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.conditions import ValueTest
 from ironcurtain.model.moments import MomentTest, moment_test
 
 MOMENT_GAP = "a date or time that is compared"
@@ -20,7 +20,7 @@ _USUAL_DAY = 20_463
 _MOST = 160
 
 
-def moment_texts(conditions: Iterable[ArgCondition]) -> list[str]:
+def moment_texts(conditions: Iterable[ValueTest]) -> list[str]:
     """Return texts to try for what is compared by tests of parts of dates; none if there is no such test."""
     tests = [moment_test(c.part, c.op, c.value) for c in conditions if c.part is not None]
     if not tests:

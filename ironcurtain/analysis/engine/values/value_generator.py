@@ -29,7 +29,7 @@ from ironcurtain.analysis.engine.values.text_representatives import TextTests, d
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
-from ironcurtain.model.unknown_facts import Root, operands, values_by_root
+from ironcurtain.model.unknown_facts import MEMBERSHIP, Root, operands, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -199,8 +199,11 @@ class ValueGenerator:
         items = self.values(node.below.get(pointers.EVERY, PredicateTree()), shape.items, depth + 1)
         # Without elements the gaps tell whether there are none, or none was found.
         gaps = set(items.gaps) if tested or not items.values else set()
-        kinds = items.values[: _MAX_ELEMENT_CLASSES if tested else 2]
-        if tested and len(items.values) > len(kinds):
+        asked = [CandidateValue(value) for a in node.predicates for value in _operands(a) if _asks_member(a)]
+        tested = tested or bool(asked)
+        values = [*dict.fromkeys(asked), *(each for each in items.values if each not in asked)]
+        kinds = values[: _MAX_ELEMENT_CLASSES if tested else 2]
+        if tested and len(values) > len(kinds):
             gaps.add("an array with too many kinds of elements")
         lengths = set(_lengths(node, shape))
         if any(length > MAX_VALUES for length in lengths):
@@ -415,6 +418,10 @@ def _compares_whole(
         outcome for outcome, value in fitting if not any(same_json(value, operand) for operand in operands)
     }
     return not (types <= {outcome[0] for outcome in others} and {outcome for outcome, _ in fitting} <= others)
+
+
+def _asks_member(predicate: Predicate) -> bool:
+    return predicate.condition is not None and predicate.condition.op in MEMBERSHIP
 
 
 def _numbers(value: JsonValue) -> list[float]:

@@ -179,6 +179,8 @@ def _evasions(examined: Examined, predicate: Predicate) -> Iterator[_Evasion]:
         return
     for how, value in _odd_values(predicate):
         odd = _class_of(variable, top[0], top[1], value)
+        if predicate.root == "facts":
+            continue  # what a look-up, the store or the clock says is of its declared type
         fits = predicate.root == "caller" or examined.space.reader.placing.fits({top[1]: value})
         if odd is not None and fits and predicate.key not in variable.classes[odd].true:
             yield _Evasion(how, index, odd, value)
@@ -223,7 +225,11 @@ def _with_value(witness: WitnessQuery, predicate: Predicate, value: JsonValue) -
         changed = {"caller": {**call.caller, **given}, "arguments": call.arguments}
     else:
         changed = {"caller": call.caller, "arguments": {**call.arguments, **given}}
-    return WitnessQuery(witness.server, witness.tool, type(call)(role=call.role, value=call.value, **changed))
+    return WitnessQuery(
+        witness.server,
+        witness.tool,
+        type(call)(role=call.role, value=call.value, facts=call.facts, **changed),
+    )
 
 
 def _plain(path: tuple[str, ...]) -> tuple[str, ...]:
