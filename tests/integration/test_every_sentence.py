@@ -95,7 +95,10 @@ FORMS = {
                 "C4 holds by structure in its scenarios (structural-protected-path); reason given: the "
                 "program's own files are protected"
             ),
-            "C5 is not enforceable, and nothing is asked because of it; reason given: a rule reads no clock",
+            (
+                "C5 is not enforceable on arguments, and asked about in part; a person is asked about "
+                "notes/read_note where read-path is in ~/drafts; reason given: a rule reads no clock"
+            ),
             "C6 is said to be kept by the rules of C1; reason given: it lies in the notes",
         ],
     ),

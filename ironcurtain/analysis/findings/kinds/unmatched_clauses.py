@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ironcurtain.analysis.clauses.report import ClauseOutcome
 from ironcurtain.analysis.explain.report import QuotedClause
 from ironcurtain.analysis.findings.context import (
     FindingContext,
@@ -31,9 +32,15 @@ def unmatched_clauses(inputs: FinderInputs) -> Iterator[FindingDraft]:
         clause = account.clause
         if account.outcome == "unaccounted":
             yield _without_rule(clause)
-        elif account.outcome not in _UNTESTABLE and decided is not None and clause.id not in tested:
+        elif _is_testable(account) and decided is not None and clause.id not in tested:
             yield _without_scenario(context, clause)
     yield from _without_clause(context)
+
+
+def _is_testable(account: ClauseOutcome) -> bool:
+    """Tell whether a call could show a clause: what rules of other clauses have asked shows only them."""
+    asked_by_others = account.outcome in ("asked", "partly-asked") and not account.rules
+    return account.outcome not in _UNTESTABLE and not asked_by_others
 
 
 def _without_rule(clause: QuotedClause) -> FindingDraft:
