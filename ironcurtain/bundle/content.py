@@ -43,7 +43,7 @@ class RuleText(Frozen):
 
     Attributes:
         approver: Whose approval it asks for, by a name of the policy's approvers; None for anybody's.
-        if_: Its conditions, for reports about the policy; None in bundles of before they were kept.
+        if_: Its conditions, for reports and for what must be known of a call; None in bundles of before.
     """
 
     order: int

@@ -64,6 +64,8 @@ class RecordFact(Frozen):
         server, tool: The tool that is called for it.
         arguments: What it is called with: by name a constant, `{"arg": POINTER}` of the call,
             `{"caller": POINTER}` or `{"fact": "NAME/FIELD"}` of another record.
+        identity: By the name of an argument, where the answer repeats it: an answer that says something else
+            is about another record, and refused.
     """
 
     source: Literal["record"]
@@ -71,7 +73,21 @@ class RecordFact(Frozen):
     server: ServerName
     tool: str = Field(min_length=1)
     arguments: dict[str, JsonValue] = Field(min_length=1)
+    identity: dict[str, Pointer] = Field(default_factory=dict)
     fields: dict[FactName, RecordField] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _identity_is_asked_for(self) -> RecordFact:
+        for argument, place in self.identity.items():
+            if argument not in self.arguments:
+                msg = (
+                    f"the identity {argument!r} is no argument of the look-up{near(argument, self.arguments)}"
+                )
+                raise ValueError(msg)
+            if "*" in place.split("/"):
+                msg = f"{place!r} names several values; an identity is one"
+                raise ValueError(msg)
+        return self
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -123,6 +139,14 @@ class LabelFact(Frozen):
     clause: str = Field(min_length=1)
     from_: If = Field(alias="from")
     from_result: tuple[ArgCondition, ...] | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _answers_are_compared_with_constants(self) -> LabelFact:
+        for test in self.from_result or ():
+            if isinstance(test.value, dict):
+                msg = f"the test of {test.name!r} in the answer compares with a constant only"
+                raise ValueError(msg)  # noqa: TRY004 - pydantic tells no other as a mistake
+        return self
 
 
 class ClockFact(Frozen):
@@ -198,7 +222,7 @@ def declaration_problems(facts: Mapping[str, Fact]) -> Iterator[str]:
         for other in fact.facts:
             if other not in types:
                 yield f"fact {name!r} refers to {other!r}, which nothing declares{near(other, types)}"
-            elif types[other] not in ("string", "number", "boolean"):
+            elif "/" not in other or types[other] not in ("string", "number", "boolean"):
                 yield f"fact {name!r} refers to {other!r}, which is no single value to look up by"
         if _comes_back(name, facts):
             yield f"fact {name!r} refers to itself"

@@ -18,6 +18,7 @@ from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import IronCurtainError, RuleError, raise_all
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.conditions import If, RoleCondition
+from ironcurtain.model.facts import CounterFact, Fact
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.verdict import Verdict
@@ -62,11 +63,17 @@ def check_policy(
             RuleError(f"rule {quoted(rule.name)}: {error.what}", where=error.where, hint=error.hint)
             for error in _rule_problems(rule, policy, annotations, registry)
         ]
-        known = not any(True for _ in _role_problems(rule, registry))
-        rules.append(_canonical(rule, checker, problems) if known else rule)
+        known = not any(True for _ in _role_problems(rule.if_, rule.then, registry))
+        found = _canonical(rule.if_, f"rule {quoted(rule.name)}", checker, problems) if known else rule.if_
+        rules.append(rule.model_copy(update={"if_": found}))
+    facts = {
+        name: _canonical_fact(name, fact, annotations, registry, checker, problems)
+        for name, fact in policy.facts.items()
+    }
     problems += checker.list_problems()
     raise_all(problems)
-    return policy.model_copy(update={"rules": tuple(rules)})
+    declared = {"facts": facts} if facts else {}  # a policy without is written as before
+    return policy.model_copy(update={"rules": tuple(rules), **declared})
 
 
 def concerned_tools(condition: If, annotations: Annotations) -> list[ToolAnnotation]:
@@ -103,7 +110,7 @@ def _rule_problems(
             "A rule names what it is about: server, tool, roles, paths, …, args, caller, facts.",
         )
     yield from _name_problems(condition, annotations)
-    yield from _role_problems(rule, registry)
+    yield from _role_problems(condition, rule.then, registry)
     tools = concerned_tools(condition, annotations)
     yield from test_problems(condition, rule.then, tools, registry)
     yield from facts_test_problems(rule, policy.facts, tools, registry)
@@ -145,8 +152,7 @@ def _name_problems(condition: If, annotations: Annotations) -> Iterator[RuleErro
     yield from _twice("tool", condition.tool or ())
 
 
-def _role_problems(rule: Rule, registry: Registry) -> Iterator[RuleError]:
-    condition = rule.if_
+def _role_problems(condition: If, then: Verdict, registry: Registry) -> Iterator[RuleError]:
     resources = {role.name for role in registry.resources}
     for role in condition.roles or ():
         if role not in resources | {NONE}:
@@ -163,9 +169,9 @@ def _role_problems(rule: Rule, registry: Registry) -> Iterator[RuleError]:
                     f"Use `{_key_of(registry[role].category)}` for it.",
                 )
         yield from _twice(key, named)
-    if rule.then is not Verdict.ALLOW and any(one.or_none for one in condition.role_conditions):
+    if then is not Verdict.ALLOW and any(one.or_none for one in condition.role_conditions):
         yield _error(
-            f"`or_none` has no meaning in a rule that says {rule.then}", "It loosens guards of allow rules."
+            f"`or_none` has no meaning in a rule that says {then}", "It loosens guards of allow rules."
         )
 
 
@@ -185,16 +191,40 @@ def _twice(key: str, names: Collection[str]) -> Iterator[RuleError]:
             yield _error(f"`{key}` names {quoted(name)} twice", "Name it once.")
 
 
-def _canonical(rule: Rule, checker: PatternChecker, problems: list[IronCurtainError]) -> Rule:
-    """Return the rule with canonical patterns, adding what is wrong with them to `problems`."""
+def _canonical_fact(
+    name: str,
+    fact: Fact,
+    annotations: Annotations,
+    registry: Registry,
+    checker: PatternChecker,
+    problems: list[IronCurtainError],
+) -> Fact:
+    """Return a declaration with canonical patterns in the condition that it counts or is given by."""
+    key = "of" if isinstance(fact, CounterFact) else "from_"
+    condition: If | None = getattr(fact, key, None)
+    if condition is None:
+        return fact
+    what = f"fact {quoted(name)}"
+    # As in a rule that denies, nothing there is loosened.
+    roles = list(_role_problems(condition, Verdict.DENY, registry))
+    problems += [
+        RuleError(f"{what}: {error.what}", where=error.where, hint=error.hint)
+        for error in (*_name_problems(condition, annotations), *roles)
+    ]
+    found = condition if roles else _canonical(condition, what, checker, problems)
+    return fact.model_copy(update={key: found})
+
+
+def _canonical(condition: If, what: str, checker: PatternChecker, problems: list[IronCurtainError]) -> If:
+    """Return a condition with canonical patterns, adding what is wrong with them to `problems`."""
     update = {
         key: tuple(
-            one.model_copy(update={_PATTERNS_OF_KEY[key]: checker.check(rule.name, key, one, problems)})
+            one.model_copy(update={_PATTERNS_OF_KEY[key]: checker.check(what, key, one, problems)})
             for one in conditions
         )
-        for key, conditions in _conditions(rule.if_).items()
+        for key, conditions in _conditions(condition).items()
     }
-    return rule.model_copy(update={"if_": rule.if_.model_copy(update=update)})
+    return condition.model_copy(update=update)
 
 
 def _conditions(condition: If) -> dict[str, tuple[RoleCondition, ...]]:

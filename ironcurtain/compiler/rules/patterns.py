@@ -36,9 +36,16 @@ class PatternChecker:
         self._hosts = case_insensitive_hosts
 
     def check(
-        self, rule: str, key: str, condition: RoleCondition, problems: list[IronCurtainError]
+        self, what: str, key: str, condition: RoleCondition, problems: list[IronCurtainError]
     ) -> tuple[str, ...]:
-        """Return a condition's patterns in canonical form, each once; what is wrong goes to `problems`."""
+        """Return a condition's patterns in canonical form, each once; what is wrong goes to `problems`.
+
+        Args:
+            what: Whose condition it is, as mistakes name it.
+            key: The condition's key.
+            condition: The condition.
+            problems: The mistakes so far.
+        """
         kinds = list(dict.fromkeys(self._registry[role].pattern_kind for role in condition.roles))
         found = []
         for text in condition.patterns:
@@ -48,9 +55,7 @@ class PatternChecker:
                 )
             except (PatternError, ListError) as error:
                 problems.append(
-                    type(error)(
-                        f"rule {quoted(rule)}: `{key}`: {error.what}", where=error.where, hint=error.hint
-                    )
+                    type(error)(f"{what}: `{key}`: {error.what}", where=error.where, hint=error.hint)
                 )
         return tuple(dict.fromkeys(found))
 

@@ -97,6 +97,8 @@ def test_references_must_be_known_single_values_and_not_circular() -> None:
     assert "'order/user', which nothing declares; did you mean 'order/user_id'?" in told
     told = refused(order=ORDER, owner={**OWNER, "arguments": {"user_id": {"fact": "order/items"}}})
     assert "no single value" in told
+    told = refused(paid=PAID, owner={**OWNER, "arguments": {"user_id": {"fact": "paid"}}})
+    assert "no single value" in told
     turned = {**ORDER, "arguments": {"order_id": {"fact": "owner/city"}}}
     told = refused(order=turned, owner=OWNER)
     assert "fact 'order' refers to itself" in told
@@ -115,6 +117,12 @@ def test_references_must_be_known_single_values_and_not_circular() -> None:
         ({**ORDER, "fields": {"status": {"at": "status", "type": "string"}}}, "pattern"),
         ({**ORDER, "fields": {}}, "at least 1 item"),
         ({**ORDER, "arguments": {}}, "at least 1 item"),
+        ({**ORDER, "identity": {"order": "/id"}}, "did you mean 'order_id'?"),
+        ({**ORDER, "identity": {"order_id": "/items/*/id"}}, "an identity is one"),
+        (
+            {**PRIVATE, "from_result": [{"name": "/a", "op": "equals", "value": {"arg": "/b"}}]},
+            "a constant only",
+        ),
         ({**PAID, "window": "session"}, "per session"),
         ({**PAID, "zone": "Europe/Berlyn"}, "no time zone"),
         ({**PAID, "zone": "../etc/passwd"}, "no time zone"),
