@@ -170,6 +170,11 @@ def status_directory() -> Path:
     return user_directory() / "status"
 
 
+def state_directory() -> Path:
+    """Return where proxies of this user keep what outlives their sessions: the totals of counters."""
+    return user_directory() / "state"
+
+
 def user_constitution(path: Path | None, settings: Settings) -> Path | None:
     """Return the file of the user's own guidance, which need not exist; None where it is switched off."""
     named = settings.user_constitution

@@ -174,6 +174,17 @@ class ReservedRule(StrEnum):
             told="that a person must approve",
         ),
     )
+    FACT_UNAVAILABLE = (
+        "structural-fact-unavailable",
+        RuleFacts(
+            RuleKind.STRUCTURAL,
+            steps=(6,),
+            change="the record or the store that the reason names",
+            remedy="What the reason names must be had: a record, a total of the store, an amount.",
+            told="that the call could not be checked",
+            public="The call could not be checked, so it was refused.",
+        ),
+    )
     SANDBOX_ALLOW = (
         "structural-sandbox-allow",
         RuleFacts(RuleKind.STRUCTURAL, Verdict.ALLOW, steps=(6,), told="that the call is permitted"),

@@ -45,6 +45,7 @@ def recorded_call(record: DecisionRecord) -> Call:
         live_digest=record.schema_digest if record.drift_checked else None,
         live_listing=record.listing_digest,
         id=record.id,
+        facts=record.facts.values if record.facts is not None else None,
     )
 
 

@@ -124,6 +124,7 @@ class AbstractKeeper:
                 "arguments": None,
                 "meta": {},
                 "caller": {},
+                "facts": record.facts and record.facts.model_copy(update={"values": None}),
                 "abstract": abstract,
                 "subjects": tuple(resources),
                 "reason": self._reason(record, cause),

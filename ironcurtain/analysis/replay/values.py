@@ -65,7 +65,9 @@ class CallCompletions:
         if record.abstract is not None:
             return self._completed(record, record.abstract, predicates, tool)
         roots: dict[str, Root] = {"arguments": "args", "caller": "caller"}
-        redacted = {(roots[steps[0]], steps[1]) for steps in map(tokens, record.redacted)}
+        redacted = {
+            (roots[steps[0]], steps[1]) for steps in map(tokens, record.redacted) if steps[0] in roots
+        }
         if any(set(predicate.places) & redacted for predicate in predicates):
             raise UnknownError("a value of the call is redacted")
         return [CompletedCall(record.arguments or {}, record.caller)]

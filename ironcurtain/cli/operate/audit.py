@@ -224,6 +224,35 @@ def report(
     return Exit.YES if found.verification.intact else Exit.NO
 
 
+@command.command()
+@_log
+@_HEAD
+@_KEY
+@FORMAT
+def state(*, log: str | None, directory: str | None, head: str | None, key: str | None, format_: str) -> Exit:
+    """Print the memory of a session: its labels, and what its calls have added to counters.
+
+    It is what the log's records have booked, and nothing else. The log is verified first.
+
+    \b
+    Example:
+      ironcurtain audit state work
+
+    \b
+    Exit: 0 printed, 1 the log is not intact, 2 no such log or key, 3 a line cannot be trusted.
+    """  # noqa: D301 - click reads the escape
+    from ironcurtain.enforcement.audit.formatting import verification_lines
+    from ironcurtain.enforcement.audit.reader import read_records
+    from ironcurtain.enforcement.facts.state import state_lines, state_of
+
+    paths = _paths(log, directory, head)
+    verified = _verified(paths, key)
+    if not verified.intact:
+        return _print(verified, verification_lines(verified), format_, Exit.NO)
+    found = state_of(paths.session, read_records(paths))
+    return _print(found, state_lines(found), format_)
+
+
 def _paths(log: str | None, directory: str | None, head: str | None) -> LogPaths:
     from ironcurtain.enforcement.audit.log_paths import audit_directory, find_log
 

@@ -80,6 +80,8 @@ def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
     yield from _object("arguments", request.arguments, width)
     if request.meta:
         yield from _object("sent along, judged by no rule (_meta)", request.meta, width)
+    if request.facts:
+        yield from _object("decided on these facts", request.facts, width)
     yield "  what it touches:"
     for resource in request.subjects:
         yield from _resource_lines(resource, width)

@@ -110,6 +110,8 @@ class Grant:
         """
         escalating = _escalating(decision, prepared)
         refused = _why_not(decision, [resource for resource, _ in escalating])
+        if prepared.input.get("facts"):
+            return Unwidened("it was decided on facts that the next call may find changed")
         if refused or not any(found.rule == decision.rule for _, found in escalating):
             return Unwidened(refused or "the rule that asks speaks of the call as a whole")
         widenings = frozenset(

@@ -81,7 +81,8 @@ class ApprovalRequest(Frozen):
 
     Attributes:
         binding: What an answer is good for: digest of server, tool, schema digest, canonical arguments, the
-            whole subject set, caller, session name and bundle revision.
+            whole subject set, caller, session name and bundle revision, and of the records and labels that it
+            was decided on.
         session: The asking program's name for its session; the same after a restart.
         asked: When it was asked; `expires` is when it is too late to answer.
         deadline: The same end in seconds of the machine's monotonic clock, which programs share until the
@@ -90,6 +91,7 @@ class ApprovalRequest(Frozen):
         side_effects: As the tool is annotated: false only where it takes no resource and changes nothing.
         contained: As the tool is annotated: whether every effect of the tool lies at resources that it names.
         meta: What goes to the server beside the arguments, where its configuration lets it.
+        facts: The declared facts that the call was decided on, by name.
         rule: The deciding rule, with its `reason` and, where it has one, its `clause`.
         checks: The clauses that no rule can test, and that the person must check.
         approver: Whose approval it is that is asked for; None where anybody's will do.
@@ -113,6 +115,7 @@ class ApprovalRequest(Frozen):
     arguments: dict[str, JsonValue]
     meta: dict[str, JsonValue] = Field(default_factory=dict)
     client: str = ""
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
     subjects: tuple[SubjectDecision, ...]
     revision: str
     rule: str

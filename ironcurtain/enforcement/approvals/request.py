@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from ironcurtain.decision.decide import Prepared
@@ -15,6 +15,7 @@ from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.system import json_text
+from ironcurtain.system.frozen import JsonValue
 
 
 def _now() -> datetime:
@@ -34,6 +35,19 @@ class Clock:
     monotonic: Callable[[], float] = time.monotonic
 
 
+@dataclass(frozen=True)
+class DecidedFacts:
+    """The declared facts that a call was decided on.
+
+    Attributes:
+        told: As a person is shown them, by name.
+        bound: Those that an approval is bound to: the call must be decided on the same ones again.
+    """
+
+    told: Mapping[str, JsonValue] = field(default_factory=dict)
+    bound: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
 ANSWER_SECONDS = 600.0
 """How long a person has to answer, by default."""
 
@@ -49,6 +63,7 @@ def new_request(
     seconds: float = ANSWER_SECONDS,
     clock: Clock | None = None,
     approver: ApproverIdentity | None = None,
+    facts: DecidedFacts | None = None,
 ) -> ApprovalRequest:
     """Return the question about an escalated call, under a new id.
 
@@ -60,6 +75,7 @@ def new_request(
         seconds: How long the person has to answer.
         clock: Where time comes from (default: the machine).
         approver: Whose approval is asked for; None for anybody's.
+        facts: The declared facts that it was decided on.
 
     Raises:
         ValueError: If the time to answer is not positive, or longer than a day.
@@ -68,10 +84,11 @@ def new_request(
         raise ValueError(f"a person has more than 0 and at most {MAX_SECONDS:g} seconds to answer")
     clock = clock or Clock()
     asked = clock.wall()
+    facts = facts or DecidedFacts()
     name = approver.name if approver is not None else None
     return ApprovalRequest(
         id=_new_id(),
-        binding=_binding_for(binding_of(decision, prepared, tool, session=session), name),
+        binding=_binding_for(binding_of(decision, prepared, tool, session=session, facts=facts), name),
         session=session,
         asked=asked,
         expires=asked + timedelta(seconds=seconds),
@@ -85,6 +102,7 @@ def new_request(
         arguments=prepared.call.arguments,
         meta=dict(prepared.meta),
         client=prepared.client,
+        facts=dict(facts.told),
         subjects=decision.subjects,
         revision=decision.revision,
         rule=decision.rule,
@@ -124,7 +142,14 @@ def _new_id() -> str:
     return secrets.token_hex(8)
 
 
-def binding_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation, *, session: str) -> str:
+def binding_of(
+    decision: Decision,
+    prepared: Prepared,
+    tool: ToolAnnotation,
+    *,
+    session: str,
+    facts: DecidedFacts | None = None,
+) -> str:
     """Return the digest that an approval of a decided call binds to (specification 4.2).
 
     The subjects go in with their verdicts and rules, and so does what "for this session" means, since a
@@ -135,7 +160,9 @@ def binding_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation, *, 
         prepared: The call that it was made about.
         tool: The tool's annotation, with its schema digest.
         session: The name of the asking session, the same after a restart.
+        facts: The declared facts that it was decided on.
     """
+    bound = dict(facts.bound) if facts is not None else {}
     return json_text.digest(
         {
             "server": decision.server,
@@ -150,5 +177,6 @@ def binding_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation, *, 
             "session": session,
             "offer": offer_of(decision, prepared, tool).model_dump(mode="json"),
             "revision": decision.revision,
+            **({"facts": bound} if bound else {}),
         }
     )

@@ -167,6 +167,38 @@ class FilteredOutput(Frozen):
     stripped: int = 0
 
 
+class Booked(Frozen):
+    """What a call that is sent adds to the memory of its session, or to the total of a caller.
+
+    Attributes:
+        fact: Name of the counter or label.
+        add: What a counter is raised by, an exact decimal; None for a label.
+        window: The window of the counter that it counts in; empty for the whole session.
+        caller: Digest of whom the agent acts for, for a counter per caller; None for one per session.
+        declared: Digest of what a counter per caller counts.
+    """
+
+    fact: str
+    add: str | None = None
+    window: str = ""
+    caller: Digest | None = None
+    declared: str = ""
+
+
+class RecordedFacts(Frozen):
+    """The declared facts that a call was decided on, and what it booked.
+
+    Attributes:
+        at: The moment of the decision, by the gateway's clock: RFC 3339, UTC.
+        values: The facts as the engine saw them, redacted; None in a log that holds no values.
+        booked: What the call added, in a record of a call that is sent.
+    """
+
+    at: str
+    values: dict[str, JsonValue] | None = None
+    booked: tuple[Booked, ...] = ()
+
+
 class DecisionRecord(Frozen):
     """One decision, durable before the call has any effect.
 
@@ -180,7 +212,8 @@ class DecisionRecord(Frozen):
         client: Whose connection it came by: `stdio`, or who a client over HTTP showed to be.
         meta: What went to the server beside the arguments, judged by no rule: members of `_meta` that its
             configuration lets through, redacted.
-        redacted: JSON pointers of what is redacted, under `/arguments`, `/meta` and `/caller`.
+        redacted: JSON pointers of what is redacted, under `/arguments`, `/meta`, `/caller` and
+            `/facts`.
         abstract: What is kept instead of `arguments` and `caller`.
         caller: Facts about whom the agent acts for, redacted.
         schema_digest: The annotated tool's digest; None for an unknown tool.
@@ -194,6 +227,8 @@ class DecisionRecord(Frozen):
         decision_id: OPA's own id of its decision, where it gave one.
         phases: Milliseconds by phase.
         gateway: What there is to say of a call of a gateway's tool; None for other servers.
+        parent: For a look-up the id of the decision that it served; None for a call of the agent's own.
+        facts: The declared facts of the decision; None where the policy declares none that concern the call.
     """
 
     kind: Literal["decision"] = "decision"
@@ -225,6 +260,8 @@ class DecisionRecord(Frozen):
     phases: dict[str, float] = Field(default_factory=dict)
     sandbox: Sandbox = Sandbox()
     gateway: GatewayCall | None = None
+    parent: str | None = None
+    facts: RecordedFacts | None = None
 
 
 class ResultRecord(Frozen):

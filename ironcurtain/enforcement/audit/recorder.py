@@ -26,6 +26,7 @@ from ironcurtain.enforcement.audit.record_types import (
     DecisionRecord,
     EventRecord,
     FilteredOutput,
+    RecordedFacts,
     ResultRecord,
     ResultStatus,
     Sandbox,
@@ -55,11 +56,15 @@ class Observed:
         decision_id: OPA's own id of its decision.
         phases: Milliseconds by phase.
         sandbox: The sandbox of the call's server, as observed.
+        parent: For a look-up the id of the decision that it served.
+        facts: The declared facts that it was decided on, with what it books.
     """
 
     decision_id: str | None = None
     phases: Mapping[str, float] = field(default_factory=dict)
     sandbox: Sandbox = field(default_factory=Sandbox)
+    parent: str | None = None
+    facts: RecordedFacts | None = None
 
 
 class RecordSanitizer(Protocol):
@@ -180,6 +185,8 @@ class Recorder:
             decision_id=seen.decision_id,
             phases=dict(seen.phases),
             sandbox=seen.sandbox,
+            parent=seen.parent,
+            facts=seen.facts,
         )
         return self._keeper.keep(record, ready, decision.cause)
 
@@ -220,7 +227,7 @@ class Recorder:
     def redacted(self, request: ApprovalRequest) -> ApprovalRequest:
         """Return a request to a person with what the log keeps of it, to be told elsewhere.
 
-        No arguments, no `_meta` and no facts about whom the agent acts for are in it; a resource whose value
+        No arguments, no `_meta` and no facts are in it; a resource whose value
         the log does not keep is `[withheld]`.
         """
         kept = self._keeper.keep(
@@ -250,6 +257,7 @@ class Recorder:
                 "arguments": {},
                 "meta": {},
                 "caller": {},
+                "facts": {},
                 "server": kept.server,
                 "tool": kept.tool,
                 "reason": kept.reason,

@@ -147,12 +147,17 @@ class Redaction:
             arguments = self._object(record.arguments, ("arguments",), hidden, found)
         meta = self._object(record.meta, ("meta",), (), found)
         caller = self._object(record.caller, ("caller",), (), found)
+        facts = record.facts
+        if facts is not None:
+            values = self._object(facts.values, ("facts",), (), found)
+            facts = facts.model_copy(update={"values": values})
         resources = tuple(self._subject(each, hidden) for each in record.subjects)
         return record.model_copy(
             update={
                 "arguments": arguments,
                 "meta": meta,
                 "caller": caller,
+                "facts": facts,
                 "redacted": tuple(found),
                 "subjects": resources,
                 "reason": self._reason(record, resources),
@@ -270,6 +275,8 @@ def _texts_of(record: DecisionRecord) -> Iterator[str]:
     yield from _texts(record.arguments)
     yield from _texts(record.meta)
     yield from _texts(record.caller)
+    if record.facts is not None:
+        yield from _texts(record.facts.values)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

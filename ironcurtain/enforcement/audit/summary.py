@@ -194,7 +194,8 @@ def _decision(record: DecisionRecord) -> str:
         of = f" as {', '.join(map(visible, record.approval.asked))}" if record.approval.asked else ""
         asked = f", {record.approval.state}{by}{of}"
     sent = "" if record.forwarded else ", not sent"
-    return f"{shown} {' '.join(values)} [{_cause(record)}{asked}{sent}]".replace("  ", " ")
+    served = f", look-up for {visible(record.parent)}" if record.parent is not None else ""
+    return f"{shown} {' '.join(values)} [{_cause(record)}{asked}{sent}{served}]".replace("  ", " ")
 
 
 def _cause(record: DecisionRecord) -> str:

@@ -19,6 +19,7 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import with_reserved_roles
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingKeeper
+from ironcurtain.enforcement.facts.concerned import ConcernedTools
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.errors import UsageError
@@ -83,6 +84,7 @@ class PolicyInstance:
         self.engine = engine
         self.audit_options = audit_options
         self.content = PolicyContent.of(policy.bundle)
+        self.concerned = ConcernedTools(self.content)
         self.recorder = audit_options.recorder(policy, self.content)
         self.lost = anyio.Event()
         self._stack = AsyncExitStack()

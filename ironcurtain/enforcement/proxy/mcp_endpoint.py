@@ -220,7 +220,7 @@ class McpEndpoint:
             return await client_request.resume(context, params.input_responses or {}, self._held)
         meta = passed_meta(context.meta, self._manager.passes.get(request.call.server, ()))
         call = replace(request.call, meta=meta)
-        is_filtered = self._enforcer.outputs.covers(call.server, call.tool)
+        is_filtered = self._enforcer.holds_back(call.server, call.tool)
         client_request = ClientRequest(context, call.meta, is_filtered=is_filtered)
         destination = ToServer(self._manager, self._clients, replace(request, call=call), client_request)
         return await client_request.answer(

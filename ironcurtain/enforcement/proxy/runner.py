@@ -41,6 +41,9 @@ from ironcurtain.enforcement.audit.log_paths import (
 )
 from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.witness import AuditWitness
+from ironcurtain.enforcement.facts.gather import Sources
+from ironcurtain.enforcement.facts.memory import SessionMemory
+from ironcurtain.enforcement.facts.sqlite_store import SqliteStore
 from ironcurtain.enforcement.proxy.active_policy import (
     ActivePolicy,
     AuditOptions,
@@ -48,6 +51,7 @@ from ironcurtain.enforcement.proxy.active_policy import (
     PolicyInstance,
 )
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker, OpenRequest
+from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.proxy.calls.turns import OtherProxies
@@ -75,7 +79,7 @@ from ironcurtain.gateway.principal import Principal
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.fetched.lock import lock_of
-from ironcurtain.settings import user_directory
+from ironcurtain.settings import state_directory, user_directory
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory, shared_file
 from ironcurtain.system.text import visible
@@ -225,7 +229,8 @@ async def _run(
         directory = _approvals(options, live, log, say, stack, asked) if options.approver else None
         listeners: list[RecordListener] = [telemetry] if telemetry is not None else []
         listeners += [client.records] if client is not None else []
-        enforcer = replace(_enforcer(options, live, log, launcher, directory), listeners=tuple(listeners))
+        facts = await _facts(log, audit_options.key)
+        enforcer = replace(_enforcer(options, live, facts, launcher, directory), listeners=tuple(listeners))
         _announce(options, policy, log, launcher, say)
         gateways = gateways_of(config)
         domain = options.domain
@@ -361,17 +366,18 @@ def _approvals(
 def _enforcer(
     options: ProxyOptions,
     live: ActivePolicy,
-    log: AuditLog,
+    facts: DeclaredFacts,
     launcher: SandboxLauncher,
     directory: ApprovalDirectory | None,
 ) -> Enforcer:
     asking = OpenRequest(
-        log.paths.session, options.patience, options.seconds, options.client_person, options.approvers
+        facts.log.paths.session, options.patience, options.seconds, options.client_person, options.approvers
     )
     return Enforcer(
         policy=live,
         broker=ApprovalBroker(directory, asking),
-        log=log,
+        log=facts.log,
+        facts=facts,
         breaker=RepeatedCallLimiter(),
         confined=launcher.state,
         neighbours=OtherProxies(shared_file("turns")),
@@ -379,6 +385,12 @@ def _enforcer(
         caller=options.caller,
         observe=options.observe,
     )
+
+
+async def _facts(log: AuditLog, key: bytes) -> DeclaredFacts:
+    """Return where declared facts come from: the memory in the log, the totals of this user."""
+    memory = await to_thread.run_sync(SessionMemory.of_log, log.paths, log.state)
+    return DeclaredFacts(Sources(memory, SqliteStore(state_directory() / "totals.sqlite", key)), log)
 
 
 async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:

@@ -82,7 +82,8 @@ class ApprovalBroker:
         """
         tool, decision, prepared = evaluated.annotation, evaluated.decision, evaluated.prepared
         assert prepared is not None and tool is not None  # noqa: S101, PT018 - else it is denied
-        binding = binding_of(decision, prepared, tool, session=self.session)
+        facts = evaluated.decided_facts
+        binding = binding_of(decision, prepared, tool, session=self.session, facts=facts)
         granted = self._grants.covering(decision, prepared, tool)
         if granted is not None:
             return ApprovalOutcome(state=ApprovalState.APPROVED, request=granted, scope="session"), binding
@@ -97,6 +98,7 @@ class ApprovalBroker:
                 session=self.session,
                 seconds=self._asking.seconds,
                 approver=approver,
+                facts=facts,
             )
             for approver in (*(identities[name] for name in decision.approvers),) or (None,)
         ]

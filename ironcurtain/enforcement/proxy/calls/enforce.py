@@ -23,13 +23,22 @@ from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.record_types import Approval, RecordListener, ResultRecord, ResultStatus
+from ironcurtain.enforcement.audit.record_types import Approval, RecordListener
+from ironcurtain.enforcement.facts.records import LookUp, LookUpError, Result
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
+from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
 from ironcurtain.enforcement.proxy.calls.destination import Destination
-from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, observed
+from ironcurtain.enforcement.proxy.calls.evaluated_call import (
+    EvaluatedCall,
+    after_asking,
+    is_same,
+    may_go_on,
+    observed,
+)
+from ironcurtain.enforcement.proxy.calls.look_ups import FindTool, nowhere
 from ironcurtain.enforcement.proxy.calls.outputs import Outputs, gateway_call
-from ironcurtain.enforcement.proxy.calls.path_checks import Watched, are_near
+from ironcurtain.enforcement.proxy.calls.path_checks import are_near
 from ironcurtain.enforcement.proxy.calls.refusal import (
     admitted_again,
     failed,
@@ -41,12 +50,12 @@ from ironcurtain.enforcement.proxy.calls.refusal import (
     view_of,
 )
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
+from ironcurtain.enforcement.proxy.calls.sending import Sending
 from ironcurtain.enforcement.proxy.calls.turns import (
     CallPaths,
     OtherProxies,
     Turns,
     UnsettledError,
-    path_resources,
 )
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
@@ -54,16 +63,12 @@ from ironcurtain.enforcement.proxy.transport.client_requests import ClientReques
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
     Reaching,
-    SeparateCall,
-    paths_of,
-    resources_of,
     sent_apart,
     within_reach,
 )
 from ironcurtain.enforcement.sandbox.launcher import Confinement
 from ironcurtain.errors import AuditError
 from ironcurtain.gateway.admission import Admission
-from ironcurtain.gateway.calling import NOTES, CallNotes
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
@@ -98,6 +103,7 @@ class Enforcer:
     """Everything that a call meets on its way.
 
     Attributes:
+        facts: Where declared facts come from, and where they are kept.
         confined: Tells what was seen to confine a server.
         reaching: Knows what servers' sandboxes let through, and opens their roots.
         caller: Facts about whom the agent acts for.
@@ -110,11 +116,13 @@ class Enforcer:
         limited: Takes from whom it is what the deployment does not have.
         admission: What calls of a gateway's tools meet before the policy.
         outputs: What leaves of answers.
+        find_tool: Finds the tools of look-ups.
     """
 
     policy: ActivePolicy
     broker: ApprovalBroker
     log: AuditLog
+    facts: DeclaredFacts
     breaker: RepeatedCallLimiter
     confined: Callable[[str], Confinement]
     neighbours: OtherProxies
@@ -128,6 +136,7 @@ class Enforcer:
     limited: Callable[[Principal], Principal] = _unlimited
     admission: Admission = field(default_factory=lambda: Admission({}))
     outputs: Outputs = field(default_factory=Outputs)
+    find_tool: FindTool = nowhere
 
     async def enforce(
         self, call: Call, destination: Destination, client_request: ClientRequest | None = None
@@ -157,10 +166,9 @@ class Enforcer:
             return await self._carry_out(
                 not_admitted(arrived, self.policy.current, refused), destination, id_
             )
-        evaluated = await self._judge(arrived, counted=True)
+        evaluated = await self._judge(arrived, principal, counted=True)
         if self.observe:
-            evaluated = observed(evaluated, is_tool=destination.is_tool)
-            return await self._carry_out(evaluated, destination, id_, principal)
+            return await self._let_through(evaluated, destination, id_, principal)
         evaluated = within_reach(evaluated, self.reaching)
         for _ in range(_MOST_TRIES):
             if evaluated.escalated and evaluated.approval is None:
@@ -175,11 +183,28 @@ class Enforcer:
                 ):
                     if disturbed:
                         before, evaluated = evaluated, await self._settled(evaluated, destination)
-                    if not disturbed or _may_go_on(before, evaluated):
-                        return await self._carry_out(evaluated, destination, id_, principal)
+                    if not disturbed or may_go_on(before, evaluated):
+                        settled = partial(self._settled, destination=destination)
+                        evaluated = await self.facts.booked(evaluated, settled)
+                        if evaluated.is_settled:
+                            return await self._carry_out(evaluated, destination, id_, principal)
             except UnsettledError:
                 break
         return await self._carry_out(unsettled(evaluated), destination, id_)
+
+    async def _let_through(
+        self, evaluated: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None
+    ) -> dict[str, JsonValue]:
+        """Carry a call out whatever was decided, and book it as far as that can be done."""
+        evaluated = await self.facts.book_anyway(observed(evaluated, is_tool=destination.is_tool))
+        return await self._carry_out(evaluated, destination, id_, principal)
+
+    def holds_back(self, server: str, tool: str) -> bool:
+        """Tell whether nothing of a tool may reach the client before its answer."""
+        enforced = self.policy.current
+        concerned = enforced.concerned.of(server, enforced.loaded.annotation(server, tool))
+        awaited = concerned is not None and any(each.fact.from_result for each in concerned.giving)
+        return awaited or self.outputs.covers(server, tool)
 
     def principal_of(self, client_request: ClientRequest | None) -> Principal | None:
         """Return whom a request acts for: whom its token names, where clients show tokens."""
@@ -194,13 +219,40 @@ class Enforcer:
             return again
         assert evaluated.prepared is not None and evaluated.annotation is not None  # noqa: S101, PT018 - it was approved
         session = self.broker.session
-        binding = binding_of(evaluated.decision, evaluated.prepared, evaluated.annotation, session=session)
-        if not _same(again, binding, session):
+        binding = binding_of(
+            evaluated.decision,
+            evaluated.prepared,
+            evaluated.annotation,
+            session=session,
+            facts=evaluated.decided_facts,
+        )
+        if not is_same(again, binding, session):
             void = evaluated.approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
-            return _after(evaluated, void, "void")
+            return after_asking(evaluated, void, "void")
         return replace(
             again, phases=evaluated.phases, approval=evaluated.approval, state=None, forwarded=True
         )
+
+    async def _look_up(self, call: Call, principal: Principal | None, asked: LookUp) -> Result:
+        """Make a look-up for a call: decided like every call of its caller, and recorded beside it.
+
+        Raises:
+            LookUpError: If it is not allowed, or has no answer.
+        """
+        found, destination = await self.find_tool(asked)
+        id_ = secrets.token_hex(8)
+        found = replace(found, id=id_, caller=call.caller, client=call.client)
+        refused = await self.admission.check(found.server, found.tool, found.arguments, principal)
+        if refused is not None:
+            evaluated = not_admitted(found, self.policy.current, refused)
+        else:
+            evaluated = within_reach(await self._judge(found, principal, parent=call.id), self.reaching)
+        try:
+            return await self._carry_out(replace(evaluated, parent=call.id), destination, id_, principal)
+        except RefusedError:
+            raise LookUpError("the look-up is not allowed") from None
+        except (UpstreamError, MCPError):
+            raise LookUpError("the look-up has no answer") from None
 
     async def _carry_out(
         self, evaluated: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None = None
@@ -211,10 +263,24 @@ class Enforcer:
         await self._record(evaluated, id_)
         if not evaluated.forwarded:
             raise RefusedError(view_of(evaluated, id_))
-        return await self._forward(evaluated, destination, id_)
+        sending = Sending(self.log, self.reaching, self.outputs, self.facts, self.observe, self.listeners)
+        try:
+            return await sending.send(evaluated, destination, id_)
+        except AuditError as error:
+            _log.error("an answer could not be recorded", exc_info=error)
+            raise RefusedError(unrecorded(view_of(evaluated, id_))) from error
 
-    async def _judge(self, call: Call, *, counted: bool) -> EvaluatedCall:
-        """Do the seven steps, under the policy that is enforced at this moment."""
+    async def _judge(
+        self, call: Call, principal: Principal | None, *, counted: bool = False, parent: str | None = None
+    ) -> EvaluatedCall:
+        """Do the seven steps, under the policy that is enforced at this moment.
+
+        Args:
+            call: The call.
+            principal: Whom the agent acts for.
+            counted: Whether it counts as one more call of its kind.
+            parent: For a look-up the id of the decision that it serves.
+        """
         began, since = time.perf_counter(), self.turns.mark()
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             current = self.policy.current
@@ -229,10 +295,18 @@ class Enforcer:
                     else await run_blocking(partial(_prepare_slowly, call, loaded))
                 )
                 prepare_ms = _since(began)
-                decision = await evaluate(prepared, loaded, asking.ask)
+                gathered, refused = None, None
+                if isinstance(prepared, Prepared):
+                    ask = partial(self._look_up, call, principal)
+                    prepared, gathered, refused = await self.facts.gather(
+                        prepared, enforced, ask, is_look_up=parent is not None
+                    )
+                facts_ms = _since(began) - prepare_ms
+                decision = refused if refused is not None else await evaluate(prepared, loaded, asking.ask)
             except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
                 return EvaluatedCall(call, failed(call, loaded.revision, error), enforced)
-        phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms}
+        phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms - facts_ms}
+        phases |= {"facts": facts_ms} if gathered is not None or refused is not None else {}
         return EvaluatedCall(
             call,
             decision,
@@ -244,6 +318,9 @@ class Enforcer:
             forwarded=decision.verdict is Verdict.ALLOW,
             since=since,
             near=near,
+            principal=principal,
+            parent=parent,
+            gathered=gathered,
         )
 
     async def _ask(
@@ -258,7 +335,7 @@ class Enforcer:
             with anyio.CancelScope(shield=True):
                 # The request itself stays: an answer serves the same call when it comes again.
                 withdrawn = Approval(state="withdrawn", verdict=Verdict.DENY)
-                await self._record(_after(evaluated, withdrawn, "withdrawn"), evaluated.call.id or "")
+                await self._record(after_asking(evaluated, withdrawn, "withdrawn"), evaluated.call.id or "")
             raise
         except Exception as error:  # noqa: BLE001 - totality, as above
             return replace(
@@ -278,10 +355,10 @@ class Enforcer:
             reason=outcome.reason,
         )
         if not outcome.approved:
-            return replace(_after(evaluated, approval, cast("AgentState", state)), phases=phases)
-        if not _same(again, binding, self.broker.session):
+            return replace(after_asking(evaluated, approval, cast("AgentState", state)), phases=phases)
+        if not is_same(again, binding, self.broker.session):
             void = approval.model_copy(update={"state": "void"})
-            return replace(_after(evaluated, void, "void"), phases=phases)
+            return replace(after_asking(evaluated, void, "void"), phases=phases)
         allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
         return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
 
@@ -290,7 +367,7 @@ class Enforcer:
         digest = evaluated.call.live_digest
         if digest is not None:
             digest = await destination.current_digest(digest)
-        return await self._judge(replace(evaluated.call, live_digest=digest), counted=False)
+        return await self._judge(replace(evaluated.call, live_digest=digest), evaluated.principal)
 
     async def _record(self, evaluated: EvaluatedCall, id_: str) -> None:
         """Make the decision durable.
@@ -311,95 +388,11 @@ class Enforcer:
         for listener in self.listeners:
             listener.decision(record)
 
-    async def _forward(
-        self, evaluated: EvaluatedCall, destination: Destination, id_: str
-    ) -> dict[str, JsonValue]:
-        """Send the evaluated arguments, and record how the call ended, however it did."""
-        began, recorder = time.perf_counter(), evaluated.enforced.recorder
-        notes = CallNotes(id_)
-        NOTES.set(notes)
-        try:
-            tell = partial(self._violated, evaluated, id_)
-            watched = Watched(self._relied_on(evaluated), tell, near=evaluated.near)
-            await watched.begin()
-            sending = partial(destination.send, evaluated.sent or evaluated.decision.arguments or {})
-            if evaluated.alone:
-                result = await sending(SeparateCall(id_, resources_of(evaluated), watched.ready))
-            else:
-                result = await self.reaching.carry(evaluated.call.server, paths_of(evaluated), sending)
-            await watched.end()
-            result = await self.outputs.filtered(evaluated.call, result, notes)
-        except anyio.get_cancelled_exc_class():
-            with anyio.CancelScope(shield=True):
-                await self._note(recorder.result(id_, "cancelled", duration=_since(began)))
-            raise
-        except Exception as error:
-            await self._note(recorder.result(id_, "failed", error=_why(error), duration=_since(began)))
-            if (told := self.outputs.failure(evaluated.call, error)) is not None:
-                return told
-            raise
-        status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
-        output = self.outputs.summary(evaluated.call, notes)
-        await self._note(
-            recorder.result(
-                id_, status, result=result, duration=_since(began), failure=notes.detail, output=output
-            )
-        )
-        return result
-
-    def _relied_on(self, evaluated: EvaluatedCall) -> CallPaths | None:
-        """Return the paths that a call was evaluated over; None where it has none, or nothing is enforced."""
-        if self.observe or evaluated.prepared is None or not path_resources(evaluated.prepared):
-            return None
-        return CallPaths.of(evaluated.prepared)
-
-    async def _violated(self, evaluated: EvaluatedCall, id_: str, what: str, **more: JsonValue) -> None:
-        """Record that a call is not what was evaluated by now."""
-        event = evaluated.enforced.recorder.event("violation", decision=id_, what=what, **more)
-        try:
-            await self.log.event(event)
-        except AuditError as error:
-            _log.error("%s", error)
-
-    async def _note(self, record: ResultRecord) -> None:
-        try:
-            await self.log.result(record)
-        except AuditError as error:  # the effect has happened; the log says so by the missing result
-            _log.error("%s", error)
-        for listener in self.listeners:
-            listener.result(record)
-
 
 def _prepare_slowly(call: Call, loaded: LoadedPolicy) -> tuple[Prepared | Decision, bool]:
     """Do steps 1 to 5, and tell whether the call's paths lie where a later look takes no time."""
     prepared = prepare(call, loaded)
     return prepared, isinstance(prepared, Prepared) and are_near(CallPaths.of(prepared))
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, UpstreamError):
-        return error.reason
-    return f"error {error.error.code}" if isinstance(error, MCPError) else type(error).__name__
-
-
-def _same(again: EvaluatedCall, binding: str, session: str) -> bool:
-    """Tell whether a call that was evaluated again is what a person approved."""
-    if again.decision.verdict is Verdict.DENY or again.prepared is None or again.annotation is None:
-        return False
-    return binding_of(again.decision, again.prepared, again.annotation, session=session) == binding
-
-
-def _after(evaluated: EvaluatedCall, approval: Approval, state: AgentState) -> EvaluatedCall:
-    return replace(evaluated, approval=approval, state=state, forwarded=False)
-
-
-def _may_go_on(before: EvaluatedCall, evaluated: EvaluatedCall) -> bool:
-    """Tell whether a call that was evaluated again may be carried out in the turn that it was given."""
-    if not evaluated.forwarded or before.prepared is None or evaluated.prepared is None:
-        return not evaluated.escalated  # a refusal needs no turn; a person is not asked in one
-    return [s.value for s in path_resources(before.prepared)] == [
-        s.value for s in path_resources(evaluated.prepared)
-    ]
 
 
 def _since(began: float) -> float:

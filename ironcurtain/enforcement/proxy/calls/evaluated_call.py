@@ -7,10 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from ironcurtain.decision.agent_view import AgentState
 from ironcurtain.decision.decide import Call, Prepared, arguments_of
-from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, Sandbox
+from ironcurtain.enforcement.approvals.request import DecidedFacts, binding_of
+from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, RecordedFacts, Sandbox
 from ironcurtain.enforcement.audit.recorder import Observed
+from ironcurtain.enforcement.facts.gather import Gathered
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
+from ironcurtain.enforcement.proxy.calls.turns import path_resources
 from ironcurtain.enforcement.sandbox.launcher import Confinement
+from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
@@ -34,6 +38,10 @@ class EvaluatedCall:
         near: Whether its paths were seen to lie where a look never takes long.
         alone: Whether it is sent to a server process of its own.
         told: What the agent is told of a refusal, where the decision's rule does not say it.
+        principal: Whom the agent acts for; None where nobody said.
+        parent: For a look-up the id of the decision that it serves.
+        gathered: The declared facts that it was decided on; None where none concern it.
+        is_booked: Whether what it adds to memory and totals is booked.
     """
 
     call: Call
@@ -50,11 +58,25 @@ class EvaluatedCall:
     near: bool = False
     alone: bool = False
     told: str = ""
+    principal: Principal | None = None
+    parent: str | None = None
+    gathered: Gathered | None = None
+    is_booked: bool = False
 
     @property
     def escalated(self) -> bool:
         """Whether a person has to say."""
         return self.decision.verdict is Verdict.ESCALATE and self.prepared is not None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left but to record it and, if it is to be, to send it."""
+        return (self.is_booked or self.gathered is None) if self.forwarded else not self.escalated
+
+    @property
+    def decided_facts(self) -> DecidedFacts:
+        """The declared facts that it was decided on, as a person is shown them."""
+        return self.gathered.decided if self.gathered is not None else DecidedFacts()
 
     @property
     def annotation(self) -> ToolAnnotation | None:
@@ -74,8 +96,21 @@ class EvaluatedCall:
             id_=id_,
             forwarded=self.forwarded,
             approval=self.approval,
-            observed=Observed(phases=self.phases, sandbox=sandbox, decision_id=self.decision_id),
+            observed=Observed(
+                phases=self.phases,
+                sandbox=sandbox,
+                decision_id=self.decision_id,
+                parent=self.parent,
+                facts=self._recorded_facts(),
+            ),
         )
+
+    def _recorded_facts(self) -> RecordedFacts | None:
+        if self.gathered is None:
+            return None
+        at = self.gathered.at.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        booked = self.gathered.booked if self.is_booked else ()
+        return RecordedFacts(at=at, values=dict(self.gathered.facts), booked=booked)
 
 
 def observed(evaluated: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
@@ -93,3 +128,27 @@ def observed(evaluated: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
         words = "observed only, but it cannot be sent"
     marked = decision.model_copy(update={"reason": f"{words}: {decision.reason}"})
     return replace(evaluated, decision=marked, sent=sent, forwarded=sent is not None)
+
+
+def is_same(again: EvaluatedCall, binding: str, session: str) -> bool:
+    """Tell whether a call that was evaluated again is what a person approved."""
+    if again.decision.verdict is Verdict.DENY or again.prepared is None or again.annotation is None:
+        return False
+    bound = binding_of(
+        again.decision, again.prepared, again.annotation, session=session, facts=again.decided_facts
+    )
+    return bound == binding
+
+
+def after_asking(evaluated: EvaluatedCall, approval: Approval, state: AgentState) -> EvaluatedCall:
+    """Return a call that does not happen, for what became of asking a person."""
+    return replace(evaluated, approval=approval, state=state, forwarded=False)
+
+
+def may_go_on(before: EvaluatedCall, evaluated: EvaluatedCall) -> bool:
+    """Tell whether a call that was evaluated again may be carried out in the turn that it was given."""
+    if not evaluated.forwarded or before.prepared is None or evaluated.prepared is None:
+        return not evaluated.escalated  # a refusal needs no turn; a person is not asked in one
+    return [s.value for s in path_resources(before.prepared)] == [
+        s.value for s in path_resources(evaluated.prepared)
+    ]

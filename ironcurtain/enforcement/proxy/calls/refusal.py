@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ironcurtain.decision.agent_view import AgentView, agent_view
@@ -93,6 +94,28 @@ def unsettled(evaluated: EvaluatedCall) -> EvaluatedCall:
             "reason": "Other calls keep changing its paths.",
         }
     )
+    return replace(evaluated, decision=decision, approval=_void(evaluated), state="denied", forwarded=False)
+
+
+def fact_unavailable(
+    decision: Decision, why: str, arguments: Mapping[str, JsonValue] | None = None
+) -> Decision:
+    """Refuse a call that cannot be decided without a fact that cannot be had."""
+    return decision.model_copy(
+        update={
+            "verdict": Verdict.DENY,
+            "rule": ReservedRule.FACT_UNAVAILABLE.value,
+            "reason": why,
+            "clause": None,
+            "clause_text": None,
+            "arguments": arguments if arguments is not None else decision.arguments,
+        }
+    )
+
+
+def not_booked(evaluated: EvaluatedCall, why: str) -> EvaluatedCall:
+    """Refuse a call that may be sent, but cannot be booked."""
+    decision = fact_unavailable(evaluated.decision, f"The call cannot be booked: {why}.")
     return replace(evaluated, decision=decision, approval=_void(evaluated), state="denied", forwarded=False)
 
 

@@ -13,10 +13,13 @@ from mcp.shared.exceptions import MCPError
 
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
+from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
+from ironcurtain.enforcement.facts.records import LookUp
 from ironcurtain.enforcement.proxy.calls import server_requests
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
+from ironcurtain.enforcement.proxy.calls.look_ups import found_tool
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can, deliver
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
@@ -56,7 +59,11 @@ class UpstreamManager:
         gateways: Mapping[str, Gateway] | None = None,
     ) -> None:
         self.clients = clients
-        self.enforcer = replace(enforcer, reaching=replace(enforcer.reaching, carry=self._carry, say=say))
+        self.enforcer = replace(
+            enforcer,
+            reaching=replace(enforcer.reaching, carry=self._carry, say=say),
+            find_tool=self._find_tool,
+        )
         self.say = say
         self._listed = False
         self._limits = limits or UpstreamLimits()
@@ -206,6 +213,10 @@ class UpstreamManager:
             allowed = reach_of(enforced.content, server, {Verdict.ALLOW})
             said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
         return said
+
+    async def _find_tool(self, asked: LookUp) -> tuple[Call, Destination]:
+        """Return a look-up as the call that it is decided as, and where it goes."""
+        return await found_tool(asked, self.upstreams)
 
     async def _carry(self, server: str, resources: Sequence[Resource], send: Send) -> dict[str, JsonValue]:
         """Send a call with the directories that it is about among the roots of its server."""

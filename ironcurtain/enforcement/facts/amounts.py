@@ -1,0 +1,84 @@
+"""Amounts and totals: exact decimals, of which every one that the engine sees is the number itself."""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal, Inexact, InvalidOperation
+
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import MAX_INTEGER
+
+# Forty digits hold every sum of numbers that JSON and a double can both hold; what needs more is refused.
+_EXACT = Context(prec=40, traps=[Inexact, InvalidOperation])
+
+
+class AmountError(ValueError):
+    """A number that cannot be counted; the message says why, without the number."""
+
+
+def amount_of(value: JsonValue) -> Decimal:
+    """Return a number of a call as it was written.
+
+    Raises:
+        AmountError: If it is missing, no number, negative, or too large to be counted exactly.
+    """
+    if value is None:
+        raise AmountError("the amount is missing")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise AmountError("the amount is no number")
+    if not math.isfinite(value) or abs(value) > MAX_INTEGER:
+        raise AmountError("the amount is too large to be counted")
+    if value < 0:
+        raise AmountError("the amount is negative")
+    return Decimal(repr(value))
+
+
+def read_total(text: str) -> Decimal:
+    """Return a total as `total_text` wrote it.
+
+    Raises:
+        AmountError: If it is none.
+    """
+    try:
+        total = Decimal(text)
+    except InvalidOperation:
+        raise AmountError("it is no total") from None
+    if not total.is_finite() or total < 0 or total_text(total) != text:
+        raise AmountError("it is no total")
+    return total
+
+
+def total_text(total: Decimal) -> str:
+    """Return the one text of a total: digits without an exponent."""
+    text = f"{total:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
+
+
+def add(total: Decimal, amount: Decimal) -> Decimal:
+    """Return the exact sum.
+
+    Raises:
+        AmountError: If it needs more digits than can be kept, or is too large to be decided on.
+    """
+    try:
+        found = _EXACT.add(total, amount)
+    except Inexact:
+        raise AmountError("the total needs more digits than can be kept") from None
+    as_json(found)
+    return found
+
+
+def as_json(total: Decimal) -> int | float:
+    """Return a total as the number that the engine sees.
+
+    Raises:
+        AmountError: If no JSON number that everybody reads alike is that total.
+    """
+    if total > MAX_INTEGER:
+        raise AmountError("the total is too large to be decided on")
+    if total == total.to_integral_value():
+        return int(total)
+    number = float(total)
+    if Decimal(repr(number)) != total:
+        raise AmountError("the total has more digits than a decision can tell apart")
+    return number

@@ -1,0 +1,304 @@
+"""Gathering: the facts that one call is decided on, found before `decide`, and what it books when it is sent.
+
+    gathered = await gather(concerned, prepared, sources)   # raises FactUnavailableError: the call is refused
+    ...                                                     # decide on gathered.facts
+    await book(gathered, sources)                           # False: decide again, others were quicker
+
+Records are looked up in the order of their references, each look-up once; then the memory of the session, the
+totals of the caller and the clock are read. Nothing is kept between two decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from typing import TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.decide import Prepared
+from ironcurtain.decision.facts import normalise
+from ironcurtain.enforcement.approvals.request import DecidedFacts
+from ironcurtain.enforcement.audit.record_types import Booked
+from ironcurtain.enforcement.facts import clock
+from ironcurtain.enforcement.facts.amounts import AmountError, add, amount_of, as_json, total_text
+from ironcurtain.enforcement.facts.concerned import Counted, FactsOfTool, Labelled
+from ironcurtain.enforcement.facts.memory import SessionMemory, counter_id
+from ironcurtain.enforcement.facts.records import AskServer, LookUpError, Raw, fields_of, look_up_of
+from ironcurtain.enforcement.facts.store import StoreError, TotalKey, TotalsStore
+from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Digest, JsonValue
+
+T = TypeVar("T")
+
+LOOK_UP_SECONDS = 10.0
+"""How long a look-up may take."""
+STORE_SECONDS = 10.0
+"""How long a store of totals may take."""
+
+_ONE, _ZERO = Decimal(1), Decimal(0)
+_STORE_THREADS = 8
+
+
+class Sources:
+    """Where the facts of a session come from.
+
+    Attributes:
+        memory: The memory of the session.
+        store: The totals of callers.
+        now: The gateway's clock.
+    """
+
+    def __init__(
+        self, memory: SessionMemory, store: TotalsStore, now: Callable[[], datetime] = clock.now
+    ) -> None:
+        self.memory, self.store, self.now = memory, store, now
+        # Threads of its own: a store that does not answer must not hold up who does not need it.
+        self._threads = CapacityLimiter(_STORE_THREADS)
+
+    async def stored(self, work: Callable[[], T]) -> T:
+        """Return what the store answers.
+
+        Raises:
+            StoreError: If it does not, in time.
+        """
+        with anyio.move_on_after(STORE_SECONDS):
+            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
+        raise StoreError("the store of totals does not answer")
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The facts of one decision.
+
+    Attributes:
+        at: The moment of the decision.
+        facts: What the engine sees, as `decide` takes it.
+        decided: The same as a person is shown them: the fields of records as their server wrote them. An
+            approval is bound to records and labels, not to what changes by itself.
+        booked: What the call books when it is sent.
+        awaited: Labels that it may give once its answer is there.
+        labels: Labels of the session that it was decided on.
+        sums: Totals of the session that it was decided on, by counter and window.
+        totals: Totals of the caller that it was decided on.
+    """
+
+    at: datetime
+    facts: dict[str, JsonValue]
+    decided: DecidedFacts = field(default_factory=DecidedFacts)
+    booked: tuple[Booked, ...] = ()
+    awaited: tuple[Labelled, ...] = ()
+    labels: Mapping[str, bool] = field(default_factory=dict)
+    sums: Mapping[tuple[str, str], Decimal] = field(default_factory=dict)
+    totals: Mapping[TotalKey, Decimal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Total:
+    """One counter of a call: what it stands at, what the call adds, and where it is kept."""
+
+    counted: Counted
+    booked: Booked
+    amount: Decimal
+    is_counted: bool
+
+    @property
+    def key(self) -> TotalKey | None:
+        """The caller's total; None for a counter per session."""
+        caller = self.booked.caller
+        if caller is None:
+            return None
+        return TotalKey(caller, counter_id(self.counted.name, self.counted.declared), self.booked.window)
+
+
+async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, ask: AskServer) -> Gathered:
+    """Return the facts that a call is decided on.
+
+    Args:
+        concerned: What concerns its tool.
+        prepared: The call after step 5.
+        sources: Memory, totals and clock.
+        ask: Makes a look-up.
+
+    Raises:
+        FactUnavailableError: If one cannot be had.
+    """
+    records = await _records(concerned, prepared, ask)
+    raw = dict(records)
+    at = sources.now()
+    caller = caller_of(prepared.caller)
+    counted = [_total(each, prepared, caller, at) for each in concerned.counters]
+    stored = await _stored(counted, sources)
+    memory = sources.memory
+    sums: dict[tuple[str, str], Decimal] = {}
+    for each in counted:
+        place = (each.counted.name, each.booked.window)
+        before = stored[each.key] if each.key is not None else memory.total(*place)
+        if each.key is None:
+            sums[place] = before
+        if each.counted.is_tested:
+            raw[each.counted.name] = _with_call(each, before)
+    labels = {name: memory.has(name) for name in concerned.labels}
+    raw |= labels
+    given = [each for each in concerned.giving if each.condition.matches(prepared)]
+    booked = [each.booked for each in counted if each.is_counted]
+    booked += [Booked(fact=each.name) for each in given if each.fact.from_result is None]
+    return Gathered(
+        at=at,
+        facts=_of_their_types(concerned, raw, at),
+        decided=DecidedFacts(raw, {**records, **labels}),
+        booked=tuple(booked),
+        awaited=tuple(each for each in given if each.fact.from_result is not None),
+        labels=labels,
+        sums=sums,
+        totals=stored,
+    )
+
+
+async def book(gathered: Gathered, sources: Sources) -> bool:
+    """Book what a call adds that is sent now, if memory and totals are what it was decided on.
+
+    Memory is looked at and added to without a pause; what cannot be booked in the store is taken back there.
+
+    Returns:
+        Whether it was booked; if not, another call was quicker, and this one must be decided again.
+
+    Raises:
+        StoreError: If it cannot be told that it was booked.
+    """
+    memory = sources.memory
+    if any(memory.has(label) != had for label, had in gathered.labels.items()) or any(
+        memory.total(*place) != total for place, total in gathered.sums.items()
+    ):
+        return False
+    own = [each for each in gathered.booked if each.caller is None]
+    for each in own:
+        memory.add(each)
+    shared = [each for each in gathered.booked if each.caller is not None]
+    is_booked = False
+    try:
+        is_booked = not gathered.totals or await _book_shared(shared, gathered, sources)
+    finally:
+        for each in own if not is_booked else ():
+            memory.release(each)
+    return is_booked
+
+
+async def renewed(gathered: Gathered, sources: Sources) -> Gathered:
+    """Return what is to be booked on memory and totals as they are now, whatever was decided on.
+
+    Raises:
+        StoreError: If the totals cannot be read.
+    """
+    keys = tuple(gathered.totals)
+    totals = await sources.stored(partial(sources.store.totals, keys)) if keys else {}
+    return replace(gathered, labels={}, sums={}, totals=totals)
+
+
+async def _book_shared(shared: list[Booked], gathered: Gathered, sources: Sources) -> bool:
+    added = {_key(each): Decimal(each.add or 0) for each in shared}
+    if not await sources.stored(partial(sources.store.book, gathered.totals, added)):
+        return False
+    for each in shared:
+        sources.memory.add(each)
+    return True
+
+
+def caller_of(caller: Mapping[str, JsonValue]) -> Digest:
+    """Return the digest of whom an agent acts for: of `sub` if it is known, else of all caller facts."""
+    who = caller.get("sub")
+    return json_text.digest(["sub", who] if who is not None else ["facts", dict(caller)])
+
+
+def _key(booked: Booked) -> TotalKey:
+    return TotalKey(booked.caller or "", counter_id(booked.fact, booked.declared), booked.window)
+
+
+async def _records(concerned: FactsOfTool, prepared: Prepared, ask: AskServer) -> Raw:
+    """Look up the records of a call, in the order of their references; each look-up once."""
+    found: Raw = {}
+    answers: dict[bytes, Mapping[str, JsonValue]] = {}
+    for name, fact in concerned.records:
+        asked = look_up_of(name, fact, prepared.call.arguments, prepared.caller, found)
+        place = json_text.canonical([asked.server, asked.tool, asked.arguments])
+        if place not in answers:
+            answers[place] = await _answer(name, partial(ask, asked))
+        found[name] = fields_of(name, fact, asked, answers[place])
+    return found
+
+
+def _of_their_types(concerned: FactsOfTool, raw: Raw, at: datetime) -> dict[str, JsonValue]:
+    """Return the facts as the engine sees them; a record whose field is not of its type is none."""
+    facts = normalise(concerned.declarations, raw, at)
+    for name, fact in concerned.records:
+        for field_, declared in fact.fields.items():
+            if f"{name}/{field_}" not in facts:
+                raise FactUnavailableError(f"{name}/{field_}", f"it is not of the type {declared.type}")
+    return facts
+
+
+async def _answer(
+    name: str, ask: Callable[[], Awaitable[Mapping[str, JsonValue]]]
+) -> Mapping[str, JsonValue]:
+    with anyio.move_on_after(LOOK_UP_SECONDS):
+        try:
+            return await ask()
+        except LookUpError as error:
+            raise FactUnavailableError(name, str(error)) from None
+    raise FactUnavailableError(name, f"the look-up gave no answer within {LOOK_UP_SECONDS:g} seconds")
+
+
+def _total(counted: Counted, prepared: Prepared, caller: Digest, at: datetime) -> _Total:
+    fact = counted.fact
+    is_counted = counted.condition is not None and counted.condition.matches(prepared)
+    try:
+        amount = _amount(counted, prepared) if is_counted else _ZERO
+    except AmountError as error:
+        raise FactUnavailableError(counted.name, str(error)) from None
+    is_shared = fact.per == "caller"
+    booked = Booked(
+        fact=counted.name,
+        add=total_text(amount),
+        window=clock.window_of(fact.window, fact.zone, at),
+        caller=caller if is_shared else None,
+        declared=counted.declared if is_shared else "",
+    )
+    return _Total(counted, booked, amount, is_counted)
+
+
+def _amount(counted: Counted, prepared: Prepared) -> Decimal:
+    if counted.fact.add is None:
+        return _ONE
+    value: JsonValue = prepared.call.arguments
+    for step in pointers.steps_of(counted.fact.add.arg):
+        value = value.get(step) if isinstance(value, dict) else None
+    return amount_of(value)
+
+
+async def _stored(counted: list[_Total], sources: Sources) -> dict[TotalKey, Decimal]:
+    """Return the totals of the caller; a store that holds less than this session booked has lost some."""
+    keys = {each.key: each.counted.name for each in counted if each.key is not None}
+    if not keys:
+        return {}
+    name = next(iter(keys.values()))
+    try:
+        found = await sources.stored(partial(sources.store.totals, tuple(keys)))
+    except StoreError as error:
+        raise FactUnavailableError(name, str(error)) from error
+    for key, total in found.items():
+        if total < sources.memory.least(key):
+            raise FactUnavailableError(keys[key], "the store holds less than this session has booked")
+    return found
+
+
+def _with_call(total: _Total, before: Decimal) -> JsonValue:
+    try:
+        return as_json(add(before, total.amount))
+    except AmountError as error:
+        raise FactUnavailableError(total.counted.name, str(error)) from None

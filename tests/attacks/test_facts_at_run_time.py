@@ -1,0 +1,294 @@
+"""An agent or a server makes a policy's records, totals and labels say what they should not.
+
+Held by: deny where a fact cannot be had; one booking with its decision; no label is ever taken away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from support.approvals import inbox_of
+from support.proxied import Place, descendants, text_of, until, visit_all
+from support.remembered import ORDER, RULES, Shop
+
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
+
+pytestmark = pytest.mark.timeout(600)
+
+UNAVAILABLE = "structural-fact-unavailable"
+CANCEL = {"order_id": "o1"}
+
+
+async def refused_for(client: Client, shop: Shop, reason: str, tool: str, arguments: dict[str, Any]) -> None:
+    """Make a call that is refused for a fact, and never sent."""
+    before = len(shop.called(tool))
+    answer = await client.call_tool(f"shop__{tool}", arguments)
+    assert answer.is_error
+    assert text_of(answer).startswith("The call could not be checked, so it was refused.")
+    decided = shop.decisions[-1]
+    assert (decided["tool"], decided["rule"], decided["forwarded"]) == (tool, UNAVAILABLE, False)
+    assert re.search(reason, decided["reason"]), decided["reason"]
+    assert len(shop.called(tool)) == before
+
+
+# -- a look-up that lies ------------------------------------------------------------------------
+
+
+def _answer(value: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}
+
+
+def _text(*texts: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text} for text in texts]}
+
+
+PENDING = json.dumps(ORDER)
+LIES: dict[str, tuple[Any, str]] = {
+    "about-another-record": (_answer({**ORDER, "order_id": "o2"}), "about another record"),
+    "about-no-record": (_answer({**ORDER, "order_id": None}), "about another record"),
+    "a-status-that-is-a-number": (_answer({**ORDER, "status": 1}), "order/status .* type string"),
+    "a-status-in-a-list": (_answer({**ORDER, "status": ["pending"]}), "order/status .* type string"),
+    "no-status": (_answer({**ORDER, "status": None}), "order/status .* missing"),
+    "items-without-ids": (_answer({**ORDER, "items": [{}]}), "order/items .* missing"),
+    "a-time-without-a-zone": (_answer({**ORDER, "placed": "2026-11-23T08:00:00"}), "type instant"),
+    "no-json": (_text("the order is pending"), "strict JSON"),
+    "two-statuses": (_text('{"status": "shipped", ' + PENDING[1:]), "strict JSON"),
+    "two-answers": (_text(PENDING, PENDING), "strict JSON"),
+    "not-a-number": (_text('{"n": NaN, ' + PENDING[1:]), "strict JSON"),
+    "an-error": ({**_answer(ORDER), "isError": True}, "look-up failed"),
+    "huge": (_answer({**ORDER, "more": "x" * (1 << 20)}), "1 MiB"),
+    "slow": (None, "no answer within 10 seconds"),
+}
+
+
+async def _lie(answer: Any, reason: str, client: Client, place: Place) -> None:
+    assert isinstance(place, Shop)
+    place.answer(ORDER, get_order=answer)
+    await refused_for(client, place, reason, "cancel_order", CANCEL)
+    place.answer(ORDER)
+
+
+@pytest.fixture(scope="module")
+def lies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+    shop = Shop(tmp_path_factory.mktemp("shop").resolve())
+    return visit_all(shop, {name: partial(_lie, *lie) for name, lie in LIES.items()}, up=["shop"])
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_look_up_that_lies_refuses_the_call(lie: str, lies: dict[str, Exception]) -> None:
+    if lie in lies:
+        raise lies[lie]
+
+
+# -- a record that changes after it was looked up -----------------------------------------------
+
+
+async def _overtaken(client: Client, place: Place) -> None:
+    """A person approves the cancellation of a held order, and the order changes before the call is sent."""
+    assert isinstance(place, Shop)
+    for id_, changed in (("o1", {"status": "delivered"}), ("o2", {"items": []}), ("o3", {})):
+        held = {**ORDER, "order_id": id_, "status": "held"}
+        place.answer(held)
+        assert (await client.call_tool("shop__cancel_order", {"order_id": id_})).is_error
+        with inbox_of(place.home / ".ironcurtain") as inbox:
+            waiting = [each.request for each in inbox.statuses() if each.state == "pending"]
+            (request,) = [each for each in waiting if each is not None and each.arguments["order_id"] == id_]
+            assert request.facts["order"]["status"] == "held"  # type: ignore[index,call-overload]
+            assert inbox.answer(request, PersonAnswer("approved")) == "recorded"
+        place.answer({**held, **changed})
+        await client.call_tool("shop__cancel_order", {"order_id": id_})
+    assert place.called("cancel_order") == [{"order_id": "o3"}]
+
+
+# -- amounts ------------------------------------------------------------------------------------
+
+AMOUNTS: dict[str, tuple[Any, str]] = {
+    "negative": (-900, "the amount is negative"),
+    "negative-fraction": (-0.01, "the amount is negative"),
+    "overflow": (2**53 - 1, "the total is too large"),
+    "more-digits-than-a-decision-can-see": (1e-300, "digits"),
+}
+
+
+async def _amounts(client: Client, place: Place) -> None:
+    assert isinstance(place, Shop)
+    assert not (await client.call_tool("shop__pay", {"amount": 600})).is_error
+    for amount, reason in AMOUNTS.values():
+        await refused_for(client, place, reason, "pay", {"amount": amount})
+    assert (await client.call_tool("shop__pay", {"amount": 600})).is_error
+    assert place.called("pay") == [{"amount": 600}]
+
+
+async def _tampered_store(client: Client, place: Place) -> None:
+    """Somebody sets the total back, by a number and by taking the whole store away."""
+    assert isinstance(place, Shop)
+    with sqlite3.connect(place.store) as database:
+        database.execute("UPDATE totals SET total = '0'")
+    await refused_for(client, place, "not what was written", "pay", {"amount": 1})
+    for file in place.store.parent.iterdir():
+        file.unlink()
+    await refused_for(client, place, "less than this session has booked", "pay", {"amount": 1})
+    for part in (place.store, place.store.with_name(f"{place.store.name}-wal")):
+        part.write_bytes(b"no database" * 10_000)
+    await refused_for(client, place, "cannot be used", "pay", {"amount": 1})
+    assert not (await client.call_tool("shop__refund", {"amount": 1})).is_error  # it needs no store
+
+
+VISITS = {"overtaken": _overtaken, "amounts": _amounts, "tampered-store": _tampered_store}
+
+
+@pytest.fixture(scope="module")
+def visited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+    shop = Shop(tmp_path_factory.mktemp("shop").resolve())
+    return visit_all(shop, VISITS, "--patience", "0.5", up=["shop"])
+
+
+@pytest.mark.parametrize("visit", VISITS)
+def test_totals_and_records_that_are_changed(visit: str, visited: dict[str, Exception]) -> None:
+    if visit in visited:
+        raise visited[visit]
+
+
+# -- two gateways -------------------------------------------------------------------------------
+
+
+def test_two_payments_at_once_under_one_budget_of_two_gateways(tmp_path: Path) -> None:
+    shop = Shop(tmp_path.resolve())
+    results: list[bool] = []
+
+    async def pay(client: Client) -> None:
+        results.append(bool((await client.call_tool("shop__pay", {"amount": 600})).is_error))
+
+    async def race() -> None:
+        async with shop.client("--session", "one") as one, shop.client("--session", "two") as two:
+            await until(lambda: shop.said.count("server shop: 7 tools") == 2)
+            async with anyio.create_task_group() as tasks:
+                for client in (one, two, one, two):
+                    tasks.start_soon(pay, client)
+
+    anyio.run(race)
+    assert sorted(results) == [False, True, True, True]
+    assert shop.called("pay") == [{"amount": 600}]
+
+
+# -- a label that is to be forgotten ------------------------------------------------------------
+
+
+def _killed() -> None:
+    (proxy,) = (
+        pid
+        for pid in descendants(os.getpid())
+        if b"proxy\0--bundle" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+    os.kill(proxy, signal.SIGKILL)
+
+
+async def _reads(client: Client, shop: Shop) -> None:
+    """Read what is private, and lose the answer: the server gives none."""
+    shop.answer(ORDER, read_private=None)
+    with anyio.move_on_after(3):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.call_tool, "shop__read_private", {})
+            await until(lambda: shop.called("read_private"))
+            tasks.cancel_scope.cancel()
+
+
+async def _reloads(client: Client, shop: Shop) -> None:
+    assert not (await client.call_tool("shop__read_private", {})).is_error
+    shop.publish([*RULES, {**RULES[0], "name": "more"}], shop.names)
+    await until(lambda: "now enforced" in shop.said)
+
+
+async def _is_killed(client: Client, shop: Shop) -> None:
+    shop.answer(ORDER, read_private=None)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.call_tool, "shop__read_private", {})
+        await until(lambda: shop.called("read_private"))
+        _killed()
+
+
+async def _receives(client: Client, shop: Shop) -> None:
+    """Receive a message that is confidential, after one that is not."""
+    shop.answer(ORDER, read_inbox=_answer({"class": "public"}))
+    assert not (await client.call_tool("shop__read_inbox", {})).is_error
+    assert not (await client.call_tool("shop__send_mail", {"to": "before"})).is_error
+    shop.answer(ORDER, read_inbox=_answer({"class": "confidential"}))
+    assert not (await client.call_tool("shop__read_inbox", {})).is_error
+
+
+async def _receives_what_cannot_be_read(client: Client, shop: Shop) -> None:
+    shop.answer(ORDER, read_inbox=_text("confidential, but no JSON"))
+    assert not (await client.call_tool("shop__read_inbox", {})).is_error
+
+
+EVASIONS: dict[str, Callable[[Client, Shop], Any]] = {
+    "cancelled": _reads,
+    "reloaded": _reloads,
+    "killed": _is_killed,
+    "answered": _receives,
+    "answered-without-json": _receives_what_cannot_be_read,
+}
+
+
+@pytest.mark.parametrize("evasion", EVASIONS)
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_a_label_outlives(evasion: str, tmp_path: Path) -> None:
+    """Whatever happened to the call, and to the proxy: the session has read it, and sends no mail."""
+    shop = Shop(tmp_path.resolve())
+
+    async def first() -> None:
+        async with shop.client() as client:
+            await until(lambda: shop.is_up("shop"))
+            with anyio.move_on_after(60):
+                await EVASIONS[evasion](client, shop)
+            if evasion != "killed":
+                assert (await client.call_tool("shop__send_mail", {"to": "same"})).is_error
+
+    async def second() -> None:
+        async with shop.client() as client:
+            await until(lambda: shop.said.count("server shop: 7 tools") >= 2)
+            assert (await client.call_tool("shop__send_mail", {"to": "second"})).is_error
+            assert shop.decisions[-1]["rule"] in ("kept", "kept-too")
+
+    try:
+        anyio.run(first)
+    except* Exception:
+        if evasion != "killed":
+            raise
+    anyio.run(second)
+    assert all(mail == {"to": "before"} for mail in shop.called("send_mail"))
+
+
+def test_a_tampered_log_starts_no_proxy(tmp_path: Path) -> None:
+    shop = Shop(tmp_path.resolve())
+
+    async def read(client: Client, _place: Place) -> None:
+        assert not (await client.call_tool("shop__read_private", {})).is_error
+
+    for error in visit_all(shop, {"read": read}, up=["shop"]).values():
+        raise error
+    log = shop.home / ".ironcurtain" / "audit" / "test.jsonl"
+    log.write_bytes(log.read_bytes().replace(b'"fact":"private"', b'"fact":"privat_"'))
+    started = subprocess.run(
+        shop.command(),
+        env=shop.environment(),
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert started.returncode not in (0, 1)
+    assert b"is not what was sealed" in started.stderr

@@ -1,0 +1,98 @@
+"""Records, memory and totals at a real proxy: what a call is decided on, and what it books."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from support.proxied import Place, text_of, until, visit_all
+from support.remembered import ORDER, Shop
+
+pytestmark = pytest.mark.timeout(600)
+CHECKED = "The call could not be checked"
+
+
+async def _records(client: Client, place: Place) -> None:
+    assert isinstance(place, Shop)
+    assert not (await client.call_tool("shop__cancel_order", {"order_id": "o1"})).is_error
+    asked, decided = place.decisions[-2:]
+    assert (asked["tool"], asked["parent"], asked["verdict"]) == ("get_order", decided["id"], "allow")
+    assert decided["facts"]["values"]["order/status"] == "pending"
+    assert set(decided["facts"]["values"]) == {"order/items", "order/placed", "order/status"}
+    assert decided["facts"]["values"]["order/items"] == ["i1", "i2"]
+    place.answer({**ORDER, "status": "delivered"})
+    assert (await client.call_tool("shop__cancel_order", {"order_id": "o1"})).is_error
+    assert place.decisions[-1]["rule"] == "default-deny"
+    assert len(place.called("cancel_order")) == 1
+
+
+async def _no_record(client: Client, place: Place) -> None:
+    place.answer()  # type: ignore[attr-defined]
+    refused = await client.call_tool("shop__cancel_order", {"order_id": "o1"})
+    decided = place.decisions[-1]
+    assert text_of(refused).startswith(CHECKED)
+    assert "order" not in text_of(refused).partition("Decision")[0]
+    assert (decided["rule"], decided["verdict"]) == ("structural-fact-unavailable", "deny")
+    assert decided["reason"] == "The fact order cannot be had: the look-up failed."
+
+
+async def _session_counter(client: Client, place: Place) -> None:
+    results = [await client.call_tool("shop__refund", {"amount": 1}) for _ in range(4)]
+    assert [bool(each.is_error) for each in results] == [False, False, False, True]
+    assert [r["facts"]["values"]["refunds"] for r in place.decisions if r["tool"] == "refund"] == [1, 2, 3, 4]
+
+
+async def _many_at_once(client: Client, place: Place) -> None:
+    results: list[bool] = []
+
+    async def pay() -> None:
+        results.append(bool((await client.call_tool("shop__pay", {"amount": 300})).is_error))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(6):
+            tasks.start_soon(pay)
+    assert sorted(results) == [False] * 3 + [True] * 3
+    assert len(place.called("pay")) == 3  # type: ignore[attr-defined]
+    booked = [
+        r["facts"]["booked"][0]["add"] for r in place.decisions if r["tool"] == "pay" and r["forwarded"]
+    ]
+    assert booked == ["300"] * 3
+
+
+VISITS = {
+    "records": _records,
+    "no-record": _no_record,
+    "session-counter": _session_counter,
+    "many-at-once": _many_at_once,
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
+    shop = Shop(tmp_path_factory.mktemp("shop").resolve())
+    return visit_all(shop, VISITS, up=["shop"])
+
+
+@pytest.mark.parametrize("visit", VISITS)
+def test_a_proxy_with_declared_facts(visit: str, outcomes: dict[str, Exception]) -> None:
+    if visit in outcomes:
+        raise outcomes[visit]
+
+
+def test_the_state_of_a_session_is_printed(tmp_path: Path) -> None:
+    shop = Shop(tmp_path.resolve())
+
+    async def work(client: Client, _place: Place) -> None:
+        assert not (await client.call_tool("shop__pay", {"amount": 0.1})).is_error
+        assert not (await client.call_tool("shop__read_private", {})).is_error
+        await until(lambda: shop.ends() == ["ok", "ok"])
+
+    for error in visit_all(shop, {"work": work}, up=["shop"]).values():
+        raise error
+    lines = shop.printed("audit", "state", "test").splitlines()
+    assert lines[0] == "session test"
+    assert lines[1].startswith("label private since ")
+    assert lines[2].startswith("counter paid in ")
+    assert ": 0.1 (1 call, caller " in lines[2]
