@@ -241,16 +241,18 @@ def state(*, log: str | None, directory: str | None, head: str | None, key: str 
     \b
     Exit: 0 printed, 1 the log is not intact, 2 no such log or key, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.audit.formatting import verification_lines
     from ironcurtain.enforcement.audit.reader import read_records
+    from ironcurtain.enforcement.audit.summary import verification_lines
     from ironcurtain.enforcement.facts.state import state_lines, state_of
 
     paths = _paths(log, directory, head)
     verified = _verified(paths, key)
     if not verified.intact:
-        return _print(verified, verification_lines(verified), format_, Exit.NO)
+        print_result(verified, verification_lines(verified), format_)
+        return Exit.NO
     found = state_of(paths.session, read_records(paths))
-    return _print(found, state_lines(found), format_)
+    print_result(found, state_lines(found), format_)
+    return Exit.YES
 
 
 def _paths(log: str | None, directory: str | None, head: str | None) -> LogPaths:

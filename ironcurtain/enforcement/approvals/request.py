@@ -54,7 +54,7 @@ ANSWER_SECONDS = 600.0
 MAX_SECONDS = 86_400.0
 
 
-def new_request(
+def new_request(  # noqa: PLR0913 - all that a request is made of
     decision: Decision,
     prepared: Prepared,
     tool: ToolAnnotation,
