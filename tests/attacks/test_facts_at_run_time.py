@@ -208,7 +208,7 @@ async def _reads(client: Client, shop: Shop) -> None:
 
 async def _reloads(client: Client, shop: Shop) -> None:
     assert not (await client.call_tool("shop__read_private", {})).is_error
-    shop.publish([*RULES, {**RULES[0], "name": "more"}], shop.names)
+    shop.publish_facts([*RULES, {**RULES[0], "name": "more"}])
     await until(lambda: "now enforced" in shop.said)
 
 

@@ -97,7 +97,7 @@ class Shop(Place):
         entry = {"command": sys.executable, "args": [record_server.__file__], "env": environment}
         self.servers = write_servers(root, {"shop": {**entry, "sandbox": False}})
         self.made, self.names = rules or RULES, ["shop"]
-        self.bundle = self.publish(self.made, self.names)
+        self.bundle = self.publish_facts(self.made)
 
     def answer(self, *orders: dict[str, Any], **answers: Any) -> None:
         """Let the server know these orders, and answer calls of tools so."""
@@ -106,9 +106,9 @@ class Shop(Place):
         scratch.write_text(json.dumps(known))
         scratch.replace(self.records_file)
 
-    def publish(self, made: list[dict[str, Any]], servers: list[str]) -> Path:
+    def publish_facts(self, made: list[dict[str, Any]]) -> Path:
         """Write the bundle anew, in one step."""
-        annotated = annotations_of({server: [*map(_annotated, record_server.TOOLS)] for server in servers})
+        annotated = annotations_of({server: [*map(_annotated, record_server.TOOLS)] for server in self.names})
         document = {
             "format": "ironcurtain/policy/v1",
             "clauses": [{"id": "C1", "text": "As said."}],
