@@ -17,8 +17,8 @@ ENFORCING = {"decide", "input", "proxy", "wrap"}
 MAKING = {"bundle", "compile"}
 """They make a bundle; what they write is no argument of theirs."""
 
-SERVING = "serve"
-"""Its first argument is the file of the tools, so the bundle is an option alone."""
+OPTION_ALONE = {"serve", "start"}
+"""Their first argument is the file of the tools, or the task, so the bundle is an option alone."""
 
 COMPARING = "diff"
 """It has the old bundle as its first argument, and the new one in the form of all others behind it."""
@@ -92,7 +92,7 @@ def commands() -> dict[str, click.Command]:
 
 
 def with_bundle() -> list[str]:
-    names = sorted(commands().keys() - MAKING - {COMPARING, SERVING})
+    names = sorted(commands().keys() - MAKING - {COMPARING} - OPTION_ALONE)
     return [name for name in names if any("--bundle" in each.opts for each in commands()[name].params)]
 
 
@@ -105,7 +105,10 @@ def test_every_command_about_a_bundle_is_one_of_these() -> None:
 def test_no_command_takes_a_bundle_in_another_form() -> None:
     for name, command in commands().items():
         shown = {word for each in command.params for word in (each.name, (each.metavar or "").strip("[]"))}
-        assert name in (*with_bundle(), *MAKING, COMPARING, SERVING) or not shown & {"bundle", "BUNDLE"}, name
+        assert name in (*with_bundle(), *MAKING, COMPARING, *OPTION_ALONE) or not shown & {
+            "bundle",
+            "BUNDLE",
+        }, name
 
 
 def test_diff_takes_the_new_bundle_as_others_do(project: Path, inside: Inside) -> None:

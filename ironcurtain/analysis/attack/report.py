@@ -12,10 +12,6 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import counted, marked, visible
 
-MAXIMUM = 20_000
-"""So many respelled calls are decided, unless somebody says otherwise."""
-
-
 Found: TypeAlias = Literal["found", "not found"]
 """An attack is a search: that it found nothing is no proof that there is nothing."""
 

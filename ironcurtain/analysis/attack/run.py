@@ -15,8 +15,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ironcurtain.analysis.attack import MAXIMUM
 from ironcurtain.analysis.attack.bases import BaseCall, RecordedCalls, gather
-from ironcurtain.analysis.attack.report import MAXIMUM, AttackCall, AttackReport, Break, LeftOut, Live
+from ironcurtain.analysis.attack.report import AttackCall, AttackReport, Break, LeftOut, Live
 from ironcurtain.analysis.attack.scenes import Scenes
 from ironcurtain.analysis.attack.spellings.spelling import Scene
 from ironcurtain.analysis.attack.trials import DecidedBase, Trial, Trials, in_turn

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ironcurtain.analysis.attack.report import MAXIMUM
+from ironcurtain.analysis.attack import MAXIMUM
 from ironcurtain.cli.options.bundle_argument import bundle_argument
 from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, TrustOptions, trust_options
 from ironcurtain.cli.output.results import print_result

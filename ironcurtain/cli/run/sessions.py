@@ -18,6 +18,9 @@ def command() -> None:
     \b
     Example:
       ironcurtain sessions list
+
+    \b
+    Exit: as each command says.
     """  # noqa: D301 - click reads the escape
 
 

@@ -156,10 +156,10 @@ def _condition_problems(condition: If, annotations: Annotations, registry: Regis
     if condition.facts:
         yield "what counts does not depend on facts"
     tools = concerned(condition, annotations)
-    if not tools:
+    problems = [error.what for error in test_problems(condition, Verdict.DENY, tools, registry)]
+    if not tools and not problems:
         yield "no annotated tool is meant"
-    for error in test_problems(condition, Verdict.DENY, tools, registry):
-        yield error.what
+    yield from problems
 
 
 def concerned(condition: If, annotations: Annotations) -> list[ToolAnnotation]:

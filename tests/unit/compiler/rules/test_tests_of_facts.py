@@ -105,7 +105,7 @@ DECLARATIONS = {
     "an unknown tool": (order(tool="get_ordr"), "no tool"),
     "a tool that writes": (order(tool="pay", arguments={"order_id": "1"}), "nobody confirmed"),
     "an unknown argument": (order(arguments={"number": {"arg": "/order_id"}}), "takes no argument"),
-    "nothing counted": ({"n": {**DECLARED["paid"], "of": {"tool": ["paid"]}}}, "no annotated tool"),
+    "nothing counted": ({"n": {**DECLARED["paid"], "of": {"tool": ["paid"]}}}, 'no tool "paid"'),
     "facts that count": (
         {
             "now": DECLARED["now"],
