@@ -68,8 +68,8 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.policy import Approver, CompiledPolicy
-from ironcurtain.servers.connect import ServerLauncher
 from ironcurtain.servers.declared import declared_annotations
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
 from ironcurtain.system.text import counted

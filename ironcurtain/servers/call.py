@@ -14,7 +14,8 @@ from mcp.types import CallToolResult, TextContent
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.connect import LastWords, ServerLauncher, cause, parameters
+from ironcurtain.servers.connect import LastWords, cause, parameters
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue

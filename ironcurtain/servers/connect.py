@@ -3,8 +3,6 @@
 Whoever reads tools or calls one is given a `ServerLauncher`, which contains servers as the configuration
 wants it: here nothing is started. Of a server's standard error only its last lines are ever shown, inside
 an error.
-
-Starting servers so that they can be asked: what those who ask are given, and whoever contains gives.
 """
 
 from __future__ import annotations
@@ -12,9 +10,6 @@ from __future__ import annotations
 import logging
 import shutil
 from collections import deque
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, TypeAlias
 
 from mcp import StdioServerParameters
 from mcp.client.stdio import get_default_environment
@@ -24,20 +19,6 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.system.key_store import filled
 from ironcurtain.system.text import quoted, visible
 
-if TYPE_CHECKING:
-    from ironcurtain.servers.stdio_transport import Streams
-
-
-Start: TypeAlias = """Callable[
-    [str, StdioServerParameters, Callable[[str], None], Callable[[str], None]],
-    AbstractAsyncContextManager[Streams],
-]"""
-"""Starts a server while its streams are used: its name, its start without a sandbox, who is told each line of
-its standard error, and who is told why nothing more comes from it."""
-
-ServerLauncher: TypeAlias = Callable[[ServerConfig], Start]
-"""Makes ready to start the servers of a configuration; raises `SandboxMissingError` where they have to be
-contained and cannot be."""
 _LAST_LINES = 5
 _MAX_LINE = 300
 _PLAIN_END = "it ended"

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
 from ironcurtain.gateway.gateway import load_gateway
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.declared import declared_listing
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tools import ToolListing, read_saved_tools
 from ironcurtain.system.text import quoted
-
-if TYPE_CHECKING:  # it loads the SDK, which a command that starts no server does without
-    from ironcurtain.servers.connect import ServerLauncher
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a server has to start and to list its tools."""

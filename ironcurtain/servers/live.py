@@ -13,7 +13,8 @@ from mcp import Client
 from ironcurtain.errors import IronCurtainError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.connect import LastWords, ServerLauncher, Start, cause, parameters
+from ironcurtain.servers.connect import LastWords, cause, parameters
+from ironcurtain.servers.launching import ServerLauncher, Start
 from ironcurtain.servers.tools import ToolListing, check_tools
 from ironcurtain.system.text import visible
 

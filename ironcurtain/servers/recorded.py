@@ -9,7 +9,7 @@ from pathlib import Path
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.connect import ServerLauncher
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
 from ironcurtain.servers.tools import read_saved_tools, saved_document
 from ironcurtain.system import json_text

@@ -15,7 +15,6 @@ from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import Exit, IronCurtainError, ServerConfigError, UsageError, raise_all
 from ironcurtain.integrations.clients import servers_file
 from ironcurtain.servers.config_model import Server, Servers
-from ironcurtain.servers.connect import ServerLauncher
 from ironcurtain.servers.fetched.fetch import fetch, is_there
 from ironcurtain.servers.fetched.lock import (
     FetchedServer,
@@ -28,6 +27,7 @@ from ironcurtain.servers.fetched.lock import (
     write_lock,
 )
 from ironcurtain.servers.fetched.request import request_of
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.system.files import load
 from ironcurtain.system.text import printable, quoted, visible
 

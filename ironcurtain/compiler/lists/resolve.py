@@ -29,7 +29,7 @@ from ironcurtain.errors import IronCurtainError, ListError, OpenQuestionError, P
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists, NamedList, Resolution
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.connect import ServerLauncher
+from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system.frozen import JsonValue

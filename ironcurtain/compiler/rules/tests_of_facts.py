@@ -156,10 +156,11 @@ def _condition_problems(condition: If, annotations: Annotations, registry: Regis
     if condition.facts:
         yield "what counts does not depend on facts"
     tools = concerned(condition, annotations)
-    problems = [error.what for error in test_problems(condition, Verdict.DENY, tools, registry)]
-    if not tools and not problems:
+    known = {tool.tool for server in annotations.servers.values() for tool in server.tools}
+    if not tools and known >= {*(condition.tool or ())}:  # names that nobody knows are told by themselves
         yield "no annotated tool is meant"
-    yield from problems
+    for error in test_problems(condition, Verdict.DENY, tools, registry):
+        yield error.what
 
 
 def concerned(condition: If, annotations: Annotations) -> list[ToolAnnotation]:

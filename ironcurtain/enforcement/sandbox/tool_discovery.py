@@ -11,7 +11,7 @@ from ironcurtain.decision.loaded_policy import CONFIGURATION_DIRECTORY
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.connect import ServerLauncher, Start
+from ironcurtain.servers.launching import ServerLauncher, Start
 from ironcurtain.settings import user_directory
 
 if TYPE_CHECKING:  # the SDK takes a second to load

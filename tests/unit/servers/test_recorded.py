@@ -11,7 +11,7 @@ import pytest
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, SeveralErrors
 from ironcurtain.servers.config import ServerConfig, load_servers
-from ironcurtain.servers.connect import Start
+from ironcurtain.servers.launching import Start
 from ironcurtain.servers.listing import Tools, list_tools
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting, recorded_files
 

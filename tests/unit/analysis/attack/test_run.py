@@ -9,8 +9,9 @@ from support.called import HOME, SANDBOX, bundle, described
 from support.documents import text_at
 from support.policies import rule, tool
 
-from ironcurtain.analysis.attack import MAXIMUM, AttackReport, report_lines
+from ironcurtain.analysis.attack import MAXIMUM
 from ironcurtain.analysis.attack.bases import RecordedCalls, places_of
+from ironcurtain.analysis.attack.report import AttackReport, report_lines
 from ironcurtain.analysis.attack.run import attack
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
