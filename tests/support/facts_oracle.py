@@ -299,8 +299,13 @@ def known(
         elif one["source"] == "label":
             found[name] = memory.has(name, step.session)
         elif one["source"] == "clock":
-            found[name] = step.at.astimezone(ZoneInfo(one["zone"]))
+            found[name] = in_zone(step.at, one["zone"])
     return found
+
+
+def in_zone(at: datetime, zone: str) -> datetime:
+    """Return a moment as the clocks of a zone show it."""
+    return at.astimezone(ZoneInfo(zone))
 
 
 def _amounts(declared: JsonObject, step: Step) -> dict[str, Decimal]:
