@@ -73,8 +73,8 @@ docs: installed ## Build the documentation as a site; a broken link or anchor fa
 	@$(BIN)/sphinx-build $(SITE) . .cache/site
 	@echo ".cache/site/index.html is the site"
 
-generated: installed ## Compile the shipped constitution and the example from their kept answers.
-	@for project in . examples/office; do \
+generated: installed ## Compile the shipped constitution and the examples from their kept answers.
+	@for project in . examples/office examples/shop; do \
 		(cd $$project && PATH="$(CURDIR)/$(BIN):$$PATH" ironcurtain compile --locked) || exit; done
 
 setup: installed ## Install everything that the demo needs.

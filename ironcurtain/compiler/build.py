@@ -49,7 +49,9 @@ from ironcurtain.compiler.questions.open_questions import (
 )
 from ironcurtain.compiler.render.assemble import Release
 from ironcurtain.compiler.render.custom_modules import CustomModule, check_modules, read_modules
-from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
+from ironcurtain.compiler.rules.compile_rules import compile_rules
+from ironcurtain.compiler.rules.look_ups import look_up_tools
+from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.compiler.scenarios.generated import GenerationContext, generate_calls
 from ironcurtain.compiler.scenarios.intent import Intent, IntentContext, ask_intent
 from ironcurtain.compiler.verify.baseline import record_policy
@@ -160,7 +162,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             listed = counted(sum(map(len, tools.values())), "tool")
             summary.append(f"{listed} of {counted(len(tools), 'server')}")
         with stages.stage("compile rules") as summary:
-            context = _rule_context(inputs, annotations, options, sources.output)
+            context = _rule_context(inputs, tools, annotations, options, sources.output)
             compiled = compile_rules(context, cache)
             summary.append(counted(len(compiled.policy.rules), "rule"))
         with stages.stage("resolve lists") as summary:
@@ -233,7 +235,8 @@ def _inputs(sources: Sources, options: Options) -> Inputs:
 
 
 def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
-    found = remaining(inputs.findings, {rule.clause for rule in policy.rules})
+    by_facts = {rule.clause for rule in policy.rules if rule.if_.facts}
+    found = remaining(inputs.findings, {rule.clause for rule in policy.rules}, by_facts)
     return [finding.line for finding in found]
 
 
@@ -290,7 +293,9 @@ def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, cach
     return annotated
 
 
-def _rule_context(inputs: Inputs, annotations: Annotations, options: Options, output: Path) -> RuleContext:
+def _rule_context(
+    inputs: Inputs, tools: Tools, annotations: Annotations, options: Options, output: Path
+) -> RuleContext:
     return RuleContext(
         inputs.clauses,
         annotations,
@@ -300,6 +305,7 @@ def _rule_context(inputs: Inputs, annotations: Annotations, options: Options, ou
         directories=options.directories,
         approvers=options.approvers,
         published=published_policy(output),
+        look_ups=look_up_tools(annotations, tools, inputs.samples),
     )
 
 

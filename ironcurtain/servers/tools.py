@@ -99,6 +99,7 @@ class ToolListing(Frozen):
     Attributes:
         description: The server's own text about it: untrusted.
         input_schema: JSON Schema of its arguments.
+        output_schema: JSON Schema of its structured results, where it has one: untrusted and not checked.
         annotations: The server's hints (`readOnlyHint`, …): untrusted, shown to the annotator only.
         listing_digest: Digest of all that a client is told of the tool; None where that is not known.
     """
@@ -106,6 +107,7 @@ class ToolListing(Frozen):
     name: str
     description: str = ""
     input_schema: dict[str, JsonValue]
+    output_schema: dict[str, JsonValue] | None = None
     annotations: dict[str, JsonValue] = Field(default_factory=dict)
     listing_digest: str | None = None
 
@@ -117,6 +119,7 @@ class ToolListing(Frozen):
                 "name": told["name"],
                 "description": told.get("description") or "",
                 "input_schema": told["inputSchema"],
+                "output_schema": told.get("outputSchema"),
                 "annotations": told.get("annotations") or {},
                 "listing_digest": json_text.digest(told),
             }
@@ -166,13 +169,14 @@ def check_tools(
 
 
 class _SavedTool(BaseModel):
-    """A tool in MCP's own spelling; what we do not use (icons, output schema, …) is passed over."""
+    """A tool in MCP's own spelling; what we do not use (icons, titles, …) is passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     name: str
     description: str | None = None
     input_schema: dict[str, JsonValue] = Field(alias="inputSchema")
+    output_schema: dict[str, JsonValue] | None = Field(default=None, alias="outputSchema")
     annotations: dict[str, JsonValue] | None = None
     listing_digest: Digest | None = Field(default=None, alias="listingDigest")
 
@@ -199,6 +203,7 @@ def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> tu
             name=tool.name,
             description=tool.description or "",
             input_schema=tool.input_schema,
+            output_schema=tool.output_schema,
             annotations=tool.annotations or {},
             listing_digest=tool.listing_digest,
         )
@@ -217,6 +222,7 @@ def saved_document(tools: Iterable[ToolListing]) -> dict[str, JsonValue]:
                 "name": tool.name,
                 "description": tool.description,
                 "inputSchema": tool.input_schema,
+                **({"outputSchema": tool.output_schema} if tool.output_schema is not None else {}),
                 "annotations": tool.annotations,
                 **({"listingDigest": tool.listing_digest} if tool.listing_digest else {}),
             }

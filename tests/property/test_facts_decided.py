@@ -68,7 +68,7 @@ def random_call(
     known = {name: document for name, document in records.items() if random.random() < 0.9}
     total = Decimal(str(arguments.get("amount", 0) if tool == "pay" else 0))
     memory = {
-        "spent": total + random.choice([0, Decimal("0.1"), 40, 60]),
+        "spent": total + Decimal(random.choice(["0", "0.1", "40", "60"])),
         "mails": random.randint(1, 4),
         "private": random.random() < 0.5,
     }

@@ -21,6 +21,7 @@ STAGES = {
     "tools": "annotate",
     "clauses": "clauses",
     "not_enforceable": "rules",
+    "facts": "rules",
     "by_hand": "lists",
     "scenarios": "intent",
     "judgements": "judge",

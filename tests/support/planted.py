@@ -65,14 +65,35 @@ def tool(name: str, more: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+CRM: list[dict[str, Any]] = [
+    {
+        "tool": name,
+        "side_effects": side_effects,
+        "reads": not side_effects,
+        "input_schema": {
+            "type": "object",
+            "properties": {argument: {"type": "string"} for argument in arguments},
+            "required": arguments,
+            "additionalProperties": False,
+        },
+        "args": [{"name": argument, "roles": ["none"], "required": True} for argument in arguments],
+    }
+    for name, side_effects, arguments in (("get_customer", False, ["id"]), ("add_note", True, ["id", "text"]))
+]
+
+
 def bundle_of(document: dict[str, Any]) -> Bundle:
     """Return the bundle of a document with `rules`.
 
     Rules may leave out their clause (C1) and their reason. The document may hold `tools`, `schema`,
-    `clauses`, `claims`, `approvers` and `lists`, too.
+    `clauses`, `claims`, `approvers` and `lists`, too; with `facts` there is a second server, `crm`, for
+    look-ups.
     """
     names = document.get("tools", _USUAL)
-    annotated = annotations_of({"files": [tool(name, document.get("schema", {})) for name in names]})
+    servers = {"files": [tool(name, document.get("schema", {})) for name in names]}
+    if "facts" in document:
+        servers["crm"] = CRM
+    annotated = annotations_of(servers)
     return assemble(
         _policy(document),
         annotated,
@@ -103,6 +124,7 @@ def _policy(document: dict[str, Any]) -> CompiledPolicy:
             "rules": rules,
             "claims": document.get("claims", []),
             "approvers": document.get("approvers", {}),
+            "facts": document.get("facts", {}),
         }
     )
     return parse_document(text, "compiled-policy.json", CompiledPolicy)

@@ -119,7 +119,7 @@ OF_TOOL: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def annotations() -> Annotations:
+def annotated_tools() -> Annotations:
     """Return the annotations of the tools: none of them names a resource."""
     tools = [
         {
@@ -239,7 +239,7 @@ def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
         "facts": FACTS,
         "rules": rules,
     }
-    annotated = annotations()
+    annotated = annotated_tools()
     return assemble(
         parse_document(json.dumps(document), "compiled-policy.json", CompiledPolicy),
         annotated,

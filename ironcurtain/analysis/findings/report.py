@@ -32,6 +32,7 @@ Kind = Literal[
     "open-allow",
     "evadable-rule",
     "sandbox-bypass",
+    "foreign-record",
     "language-argument",
     "unusable-tool",
     "untested-clause",

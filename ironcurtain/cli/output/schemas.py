@@ -49,6 +49,7 @@ from ironcurtain.model.policy import ClauseList, CompiledPolicy
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config_model import Servers
 from ironcurtain.servers.fetched.lock import ServerLock
+from ironcurtain.servers.samples import ToolSamples
 from ironcurtain.session.record import SessionRecord
 from ironcurtain.settings import Settings
 from ironcurtain.system.files import SCHEMA_KEY
@@ -119,6 +120,7 @@ SCHEMAS: dict[str, Callable[[], JsonValue]] = {
     "provenance": _of(Statement),
     "proxy-status": _of(ProxyStatus),
     "replay": _of(Replay),
+    "samples": _written(ToolSamples),
     "scenarios": _written(Scenarios),
     "session-state": _of(SessionState),
     "settings": _of(Settings),

@@ -106,15 +106,21 @@ def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (order[finding.clause], finding.id)))
 
 
-def remaining(findings: Sequence[Finding], implemented: Container[str]) -> tuple[Finding, ...]:
+def remaining(
+    findings: Sequence[Finding], implemented: Container[str], by_facts: Container[str] = ()
+) -> tuple[Finding, ...]:
     """Return the findings that still hold where rules are known.
 
     Args:
         findings: What `lint` returned.
         implemented: Ids of the clauses that rules came of; these are no mere explanations.
+        by_facts: Ids of those whose rules test declared facts; these have what they needed.
     """
     return tuple(
-        finding for finding in findings if finding.check != "no-verdict" or finding.clause not in implemented
+        finding
+        for finding in findings
+        if not (finding.check == "no-verdict" and finding.clause in implemented)
+        and not (finding.check in NEEDS_FACT and finding.clause in by_facts)
     )
 
 
@@ -178,24 +184,27 @@ def _verdict_findings(placed: PlacedClause, sentences: Sequence[_ReadSentence]) 
         )
 
 
+NEEDS_FACT = frozenset({"needs-clock", "needs-state", "needs-record"})
+"""What a clause needs beside a call's arguments, and a declared fact may tell."""
+
 _UNTESTABLE = (
     (
         "needs-clock",
         CLOCK,
-        "a time relative to now cannot be decided from a call's arguments today.",
-        "Say what shall happen at any time, or let a person be asked.",
+        "no argument of a call tells that; rules can test the time, or the age of an instant in a record.",
+        "Name the zone; confirm the tool that looks up the record (`reads` in confirmations.yaml).",
     ),
     (
         "needs-state",
         STATE,
-        "what happened before, or how often, cannot be decided from one call's arguments today.",
-        "Say what shall happen each time, or let a person be asked.",
+        "no argument of a call tells that; rules can test a counter of calls, or a label of the session.",
+        "Say for whom it counts, and within which hour, day, week or session.",
     ),
     (
         "needs-record",
         RECORD,
-        "the state of a record, as another tool tells it, cannot be decided from a call's arguments today.",
-        "Say what shall happen whatever its state is, or let a person be asked.",
+        "no argument of a call tells that; rules can test a record that another tool looks up.",
+        "Confirm the tool that looks it up (`reads` in confirmations.yaml), or let a person be asked.",
     ),
     (
         "needs-judgement",

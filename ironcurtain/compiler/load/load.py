@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.samples import ToolSamples, read_samples
 from ironcurtain.system.files import has_content, load, read_text
 from ironcurtain.system.frozen import Frozen
 
@@ -38,6 +39,7 @@ class Inputs:
         findings: What the linter has to say about the clauses.
         unread: What stands in the text and is no clause, one line each.
         published: What ids stand for in the published result.
+        samples: Results of tools, which say what a record holds.
     """
 
     constitution: str
@@ -50,6 +52,7 @@ class Inputs:
     findings: tuple[Finding, ...] = ()
     unread: tuple[str, ...] = ()
     published: KnownClauses = NOTHING_KNOWN
+    samples: ToolSamples = field(default_factory=ToolSamples)
 
 
 def load_inputs(sources: Sources) -> Inputs:
@@ -78,6 +81,7 @@ def load_inputs(sources: Sources) -> Inputs:
         findings=found,
         unread=tuple(_unread(sources, text, clauses)),
         published=known_clauses(sources.output),
+        samples=read_samples(sources.servers.parent),
     )
 
 

@@ -25,7 +25,7 @@ from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import quoted, visible
 
-_NEGATIVE = frozenset({"not_equals", "not_in"})
+_NEGATIVE = frozenset({"not_equals", "not_in", "not_contains"})
 _UNIVERSAL = re.compile(r"/|~|(?:[a-z][a-z0-9+.-]*://)?\*(?::\d+)?(?:/.*)?")
 """Patterns that are no limit: every path, all of home, every public host."""
 
@@ -50,7 +50,16 @@ def rule_mistakes(rule: Rule, rules: Sequence[Rule], annotations: Annotations) -
     found = [
         *_structural(rule, rules, annotations),
         *(mistake for test in rule.if_.args or () for mistake in _test_mistakes(rule, test, tools)),
-        *(mistake for test in rule.if_.caller or () for mistake in _negative(rule, "caller", test)),
+        *(
+            mistake
+            for test in rule.if_.caller or ()
+            for mistake in _negative(rule, "caller", test.name, test.op)
+        ),
+        *(
+            mistake
+            for test in rule.if_.facts or ()
+            for mistake in _negative(rule, "facts", test.fact, test.op)
+        ),
         *value_mistakes(rule.if_, tools),
     ]
     return [f"rule {quoted(rule.name)}: {mistake}" for mistake in found]
@@ -149,7 +158,7 @@ def _is_protected(pattern: str, roles: Sequence[str]) -> bool:
 
 
 def _test_mistakes(rule: Rule, test: ArgCondition, tools: Sequence[ToolAnnotation]) -> Iterator[str]:
-    yield from _negative(rule, "args", test)
+    yield from _negative(rule, "args", test.name, test.op)
     shown = f"`args` {quoted(test.name)}"
     allows = rule.then is Verdict.ALLOW
     if pointers.EVERY in pointers.steps_of(test.name):
@@ -169,10 +178,10 @@ def _test_mistakes(rule: Rule, test: ArgCondition, tools: Sequence[ToolAnnotatio
         yield f"{shown}: the argument may be missing and has no default; give `or_absent`, true or false"
 
 
-def _negative(rule: Rule, key: str, test: ArgCondition) -> Iterator[str]:
-    if rule.then is Verdict.ALLOW and test.op in _NEGATIVE:
+def _negative(rule: Rule, key: str, name: str, op: str) -> Iterator[str]:
+    if rule.then is Verdict.ALLOW and op in _NEGATIVE:
         yield (
-            f"`{key}` {quoted(test.name)}: an allow rule may not rest on {test.op}; say what is allowed "
+            f"`{key}` {quoted(name)}: an allow rule may not rest on {op}; say what is allowed "
             "(equals, in), or let an earlier rule escalate or deny the exceptions"
         )
 

@@ -18,6 +18,7 @@ from ironcurtain.compiler.questions.schema_parts import (
     with_definitions,
 )
 from ironcurtain.compiler.rules.allow_checks import resource_roles
+from ironcurtain.compiler.rules.asked_facts import OfferedFacts, fact_test
 from ironcurtain.compiler.rules.clause_coverage import KINDS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import ServerAnnotations
@@ -31,29 +32,49 @@ def rules_schema(
     clauses: Sequence[PlacedClause],
     registry: Registry,
     approvers: Collection[str] = (),
+    offered: OfferedFacts | None = None,
 ) -> Schema:
-    """Return the schema for one server's rules: only its tools, their roles and the clauses it was given."""
+    """Return the schema for one server's rules: only its tools, their roles and the clauses it was given.
+
+    Args:
+        annotated: The server's tools.
+        clauses: The clauses.
+        registry: The roles.
+        approvers: Whose approval rules can ask for.
+        offered: What facts can be declared of, where they are offered.
+    """
     clause = reference("clause")
     not_enforceable = closed_object(
         {"clause": clause, "reason": STRING},
         {"kind": one_of(KINDS), "tools": array_of(reference("tool")), "into": array_of(clause)},
     )
-    rules = array_of(rule_schema(annotated, registry, approvers))
+    with_facts = offered is not None
+    rules = array_of(rule_schema(annotated, registry, approvers, with_facts=with_facts))
+    declared = {"facts": offered.schema(_condition(annotated, registry))} if offered is not None else {}
     return with_definitions(
-        closed_object({"rules": rules, "not_enforceable": array_of(not_enforceable)}),
-        rule_definitions(annotated, clauses),
+        closed_object({"rules": rules, "not_enforceable": array_of(not_enforceable)}, declared),
+        rule_definitions(annotated, clauses, with_facts=with_facts),
     )
 
 
-def rule_schema(annotated: ServerAnnotations, registry: Registry, approvers: Collection[str] = ()) -> Schema:
-    """Return the schema of one rule; its references are to `rule_definitions`."""
+def rule_schema(
+    annotated: ServerAnnotations,
+    registry: Registry,
+    approvers: Collection[str] = (),
+    *,
+    with_facts: bool = False,
+) -> Schema:
+    """Return the schema of one rule, which may test facts or not; it refers to `rule_definitions`."""
     approver: Schema = {"approver": one_of(sorted(approvers))} if approvers else {}
+    condition = _condition(annotated, registry)
+    if with_facts:
+        condition = closed_object({}, {**_members(condition), "facts": array_of(reference("fact"))})
     return closed_object(
         {
             "name": STRING,
             "description": STRING,
             "clause": reference("clause"),
-            "if": _condition(annotated, registry),
+            "if": condition,
             "then": one_of(verdict.value for verdict in Verdict),
             "reason": STRING,
         },
@@ -61,13 +82,16 @@ def rule_schema(annotated: ServerAnnotations, registry: Registry, approvers: Col
     )
 
 
-def rule_definitions(annotated: ServerAnnotations, clauses: Sequence[PlacedClause]) -> Schema:
+def rule_definitions(
+    annotated: ServerAnnotations, clauses: Sequence[PlacedClause], *, with_facts: bool = False
+) -> Schema:
     """Return what the schema of a rule refers to."""
     return {
         "clause": one_of(placed.clause.id for placed in clauses),
         "tool": one_of(tool.tool for tool in annotated.tools),
         "scalar": {"anyOf": [STRING, {"type": "number"}, BOOLEAN]},
         "test": _argument_test(),
+        **({"fact": fact_test()} if with_facts else {}),
     }
 
 
@@ -95,6 +119,11 @@ def _condition(annotated: ServerAnnotations, registry: Registry) -> Schema:
                 )
             )
     return closed_object({}, optional)
+
+
+def _members(schema: Schema) -> Schema:
+    members = schema["properties"]
+    return members if isinstance(members, dict) else {}
 
 
 def _argument_test() -> Schema:

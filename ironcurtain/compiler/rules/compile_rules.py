@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
@@ -22,16 +21,23 @@ from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.allow_checks import condition_words, rule_mistakes, unlimited, unlimited_text
 from ironcurtain.compiler.rules.answer_schema import rules_schema
+from ironcurtain.compiler.rules.asked_facts import (
+    FactsError,
+    field_mistakes,
+    joined_facts,
+    offered_facts,
+    read_facts,
+)
 from ironcurtain.compiler.rules.checks import check_policy, concerned_tools
 from ironcurtain.compiler.rules.clause_coverage import claims, coverage_mistakes, quote_mistake
 from ironcurtain.compiler.rules.clause_routes import clause_data, rename_clauses, route_clauses, told_clauses
 from ironcurtain.compiler.rules.directories import mentioned_directories, unknown_directories
 from ironcurtain.compiler.rules.previous_rules import previous_rules
-from ironcurtain.decision.roles import Registry
+from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.errors import IronCurtainError, SeveralErrors, UnconfirmedRuleError, raise_all
-from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.lists import Lists, NamedList
-from ironcurtain.model.policy import Approver, Clause, CompiledPolicy, Rule
+from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
@@ -53,36 +59,6 @@ class Compiled:
 
     policy: CompiledPolicy
     findings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class RuleContext:
-    """What rules are judged against, beside the rules themselves.
-
-    Attributes:
-        confirmations: What people confirmed.
-        directories: Directories that the configuration names, by the name that clauses use.
-        approvers: Whose approval rules can ask for, by name.
-        published: The rules that the last compile published, which a model is shown where it is asked again.
-    """
-
-    clauses: tuple[PlacedClause, ...]
-    annotations: Annotations
-    lists: Lists
-    case_insensitive_hosts: frozenset[str]
-    confirmations: Confirmations = field(default_factory=Confirmations)
-    directories: Mapping[str, str] = field(default_factory=dict)
-    approvers: Mapping[str, Approver] = field(default_factory=dict)
-    published: CompiledPolicy | None = None
-
-    @property
-    def registry(self) -> Registry:
-        """The roles, those of the project included."""
-        return Registry(self.annotations.roles)
-
-    def clause(self, name: str) -> PlacedClause | None:
-        """Return a clause by its id."""
-        return next((placed for placed in self.clauses if placed.clause.id == name), None)
 
 
 def compile_rules(context: RuleContext, cache: AnswerCache) -> Compiled:
@@ -108,6 +84,9 @@ def compile_rules(context: RuleContext, cache: AnswerCache) -> Compiled:
         for server, content in contents.items()
         for entry in entries(content, "rules")
     ]
+    context = replace(
+        context, facts=joined_facts({server: read_facts(content) for server, content in contents.items()})
+    )
     policy = _check(_policy(rules, context), context)
     raise_all(unconfirmed_rules(policy.rules, _quotes(contents), context))
     concerned = {placed.clause.id for clauses in routes.values() for placed in clauses}
@@ -236,12 +215,15 @@ def _question(
     if context.approvers:
         people = {name: each.model_dump(mode="json") for name, each in sorted(context.approvers.items())}
         prompt += "\n\n" + fill("rules.approvers", approvers=as_data(people))
+    offered = offered_facts(clauses, context.look_ups, context.annotations.servers)
+    if offered is not None:
+        prompt += "\n\n" + offered.prompt
     return Question(
         stage="rules",
         key=f"rules-{server}",
         system=fill("rules.system", conditions=fill("conditions")),
         prompt=prompt,
-        schema=rules_schema(annotated, clauses, context.registry, context.approvers),
+        schema=rules_schema(annotated, clauses, context.registry, context.approvers, offered),
         check=lambda content: _mistakes(server, content, clauses, context),
         beside="\n\n".join([fill("rules.checklist"), fill("rules.lists", lists=as_data(lists))]),
         previous=previous,
@@ -280,6 +262,10 @@ def _mistakes(
     """Return all that is wrong with an answer that fits its schema: one mistake hides no other one."""
     mistakes: list[str] = []
     rules: list[Rule] = []
+    try:
+        context = replace(context, facts=read_facts(content))
+    except FactsError as error:
+        return [*error.mistakes]  # without its facts every test of them would be another mistake
     written = entries(content, "rules")
     for entry in written:
         name = str(entry["name"])
@@ -290,6 +276,7 @@ def _mistakes(
             problems = [f"{'/'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
         mistakes += [f"rule {quoted(name)}: {visible(problem)}" for problem in problems]
     mistakes += [
+        *field_mistakes(context.facts, context.look_ups),
         *model_mistakes(rules, context),
         *_limit_mistakes(sound_rules(rules, context), _quotes({server: content}), context),
     ]
@@ -388,9 +375,11 @@ def _conditions(entry: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 def _policy(rules: Sequence[Rule], context: RuleContext) -> CompiledPolicy:
     clauses = tuple(placed.clause for placed in context.clauses)
-    return CompiledPolicy(
+    policy = CompiledPolicy(
         format="ironcurtain/policy/v1",
         clauses=clauses,
         rules=tuple(rules),
         approvers=dict(context.approvers),
     )
+    # A policy without facts says nothing of them.
+    return policy.model_copy(update={"facts": dict(context.facts)}) if context.facts else policy

@@ -30,14 +30,15 @@ from ironcurtain.compiler.questions.schema_parts import (
 )
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.answer_schema import rule_definitions, rule_schema
+from ironcurtain.compiler.rules.asked_facts import declared_facts
 from ironcurtain.compiler.rules.clause_routes import clause_data
 from ironcurtain.compiler.rules.compile_rules import (
-    RuleContext,
     model_mistakes,
     rule_prefix,
     unconfirmed_rules,
 )
 from ironcurtain.compiler.rules.patches import AnsweredPatches, Op, Patch, apply_patches
+from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.compiler.scenarios.intent import tool_data
 from ironcurtain.compiler.verify.judge import Judge, JudgedPolicy, Judgement, failure_data, rules_data
 from ironcurtain.compiler.verify.report import Mismatch, Verification
@@ -174,6 +175,7 @@ def repair(
         ModelFailedError, OpenQuestionError, BadAnswerError: From the answers.
         EngineFailedError, VerificationError: If the engine gives no answer.
     """
+    context = replace(context, facts=draft.policy.facts)
     progress = _Progress(seen={_state(draft)})
     judge = Judge(cache)
     tried = backend.run(draft)
@@ -292,19 +294,22 @@ def _question(
 ) -> Question:
     annotated = context.annotations.servers[server]
     own = policy.model_copy(update={"rules": tuple(_of_server(server, policy))})
+    prompt = fill(
+        "repair.user",
+        server=server,
+        prefix=rule_prefix(server),
+        clauses=as_data(clause_data(context.clauses)),
+        rules=as_data(rules_data(own)),
+        tools=as_data([tool_data(server, tool) for tool in annotated.tools]),
+        table=as_data([each.data for each in blamed]),
+    )
+    if context.facts:
+        prompt += "\n\n" + fill("repair.facts", facts=as_data(declared_facts(context.facts)))
     return Question(
         stage="repair",
         key=f"repair-{server}-{number}",
         system=fill("repair.system", conditions=fill("conditions")),
-        prompt=fill(
-            "repair.user",
-            server=server,
-            prefix=rule_prefix(server),
-            clauses=as_data(clause_data(context.clauses)),
-            rules=as_data(rules_data(own)),
-            tools=as_data([tool_data(server, tool) for tool in annotated.tools]),
-            table=as_data([each.data for each in blamed]),
-        ),
+        prompt=prompt,
         schema=_schema(server, context),
         check=lambda content: _mistakes(server, content, policy, context),
     )
@@ -313,12 +318,16 @@ def _question(
 def _schema(server: str, context: RuleContext) -> Schema:
     registry = Registry(context.annotations.roles)
     annotated = context.annotations.servers[server]
+    with_facts = bool(context.facts)
     patch = closed_object(
         {"op": one_of(get_args(Op)), "name": STRING},
-        {"after": STRING, "rule": rule_schema(annotated, registry, context.approvers)},
+        {
+            "after": STRING,
+            "rule": rule_schema(annotated, registry, context.approvers, with_facts=with_facts),
+        },
     )
     patches = closed_object({"patches": array_of(patch)})
-    return with_definitions(patches, rule_definitions(annotated, context.clauses))
+    return with_definitions(patches, rule_definitions(annotated, context.clauses, with_facts=with_facts))
 
 
 def _read(server: str, content: JsonValue) -> list[Patch]:

@@ -6,6 +6,7 @@ from ironcurtain.analysis.findings.finder import Finder
 from ironcurtain.analysis.findings.kinds.clause_claims import clause_claims
 from ironcurtain.analysis.findings.kinds.dead_rules import dead_rules
 from ironcurtain.analysis.findings.kinds.evadable_rules import evadable_rules, sandbox_bypasses
+from ironcurtain.analysis.findings.kinds.foreign_records import foreign_records
 from ironcurtain.analysis.findings.kinds.idle_lists import idle_lists
 from ironcurtain.analysis.findings.kinds.open_allows import open_allows
 from ironcurtain.analysis.findings.kinds.scenario_clauses import contradictory_scenarios, scenario_clauses
@@ -22,6 +23,7 @@ FINDERS: tuple[Finder, ...] = (
     sandbox_bypasses,
     evadable_rules,
     open_allows,
+    foreign_records,
     language_arguments,
     uncovered_roles,
     unusable_tools,

@@ -16,13 +16,14 @@ from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, 
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.conditions import ArgCondition, If
+from ironcurtain.model.conditions import ArgCondition, FactCondition, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import visible
 
 _UPPER = frozenset({"lt", "le"})
 _LOWER = frozenset({"gt", "ge"})
 _SAME = frozenset({"equals", "in", "matches"})
+_OF_RECORD = _SAME | _UPPER | _LOWER | {"contains", "younger_than", "older_than"}
 _ALLOWED = Verdict.ALLOW.severity
 
 
@@ -79,9 +80,11 @@ def _allowed(
 
 
 def is_limited(condition: If) -> bool:
-    """Tell whether a condition holds for some callers or some amounts only."""
-    return any(_is_value(test) for test in condition.caller or ()) or any(
-        _is_callers(test) or _is_bound(test) for test in condition.args or ()
+    """Tell whether a condition holds for some callers, some amounts or some records only."""
+    return (
+        any(_is_value(test) for test in condition.caller or ())
+        or any(_is_callers(test) or _is_bound(test) for test in condition.args or ())
+        or any(_is_of_record(test) or _is_budget(test) for test in condition.facts or ())
     )
 
 
@@ -94,6 +97,20 @@ def _is_callers(test: ArgCondition) -> bool:
     """Tell whether an argument must be what is known of the caller, and not merely of the call."""
     named = isinstance(test.value, dict) and "caller" in test.value
     return named and test.op in _SAME | _UPPER and test.over == "every" and not test.or_absent
+
+
+def _is_of_record(test: FactCondition) -> bool:
+    """Tell whether a record must say something certain; the time and a label limit no amount."""
+    return "/" in test.fact and test.op in _SAME | _UPPER | _LOWER | {
+        "contains",
+        "younger_than",
+        "older_than",
+    }
+
+
+def _is_budget(test: FactCondition) -> bool:
+    """Tell whether a counter has an upper bound."""
+    return "/" not in test.fact and test.op in _UPPER
 
 
 def _is_bound(test: ArgCondition) -> bool:

@@ -72,7 +72,9 @@ def contradictory_scenarios(inputs: FinderInputs) -> Iterator[FindingDraft]:
         prepared = decided.prepared[scenario.id]
         call = scenario.call
         arguments = prepared.call.arguments if isinstance(prepared, Prepared) else call.arguments
-        asked: JsonValue = [call.server, call.tool, arguments, call.caller or {}]
+        asked: list[JsonValue] = [call.server, call.tool, arguments, call.caller or {}]
+        facts = prepared.facts if isinstance(prepared, Prepared) else {}
+        asked += [dict(facts)] if facts else []
         other = first.setdefault(json_text.canonical(asked), scenario)
         if other.expect is scenario.expect:
             continue
@@ -86,6 +88,8 @@ def contradictory_scenarios(inputs: FinderInputs) -> Iterator[FindingDraft]:
             suggestion="Delete one of the two, or say in their arguments what tells them apart.",
             clause=scenario.clause,
             witness=WitnessQuery(
-                call.server, call.tool, FoundCall(dict(call.arguments), dict(call.caller or {}), "", "call")
+                call.server,
+                call.tool,
+                FoundCall(dict(call.arguments), dict(call.caller or {}), "", "call", facts),
             ),
         )

@@ -208,6 +208,12 @@ def test_of_a_clause_that_has_a_rule_nobody_says_that_it_is_no_rule() -> None:
     assert remaining(found, set()) == found
 
 
+def test_of_a_clause_whose_rules_test_facts_nobody_says_that_it_needs_one() -> None:
+    found = lint(read_clauses("- Recent files may be read.\n- Suspicious files may be read.\n", "c.md"))
+    assert [finding.check for finding in found] == ["needs-clock", "needs-judgement"]
+    assert remaining(found, {"C1", "C2"}, {"C1", "C2"}) == found[1:]
+
+
 def test_an_id_stays_when_the_clause_moves() -> None:
     (before,) = found("Recent files may be read.")
     (after,) = found("Files may be written.", "Recent files may be read.")

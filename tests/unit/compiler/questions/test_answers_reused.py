@@ -16,7 +16,8 @@ from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
-from ironcurtain.compiler.rules.compile_rules import RuleContext, compile_rules
+from ironcurtain.compiler.rules.compile_rules import compile_rules
+from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.model.lists import Lists
 from ironcurtain.servers.tools import ToolListing
 

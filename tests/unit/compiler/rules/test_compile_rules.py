@@ -17,7 +17,8 @@ from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Quest
 from ironcurtain.compiler.load.clause_ids import KnownClauses
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
-from ironcurtain.compiler.rules.compile_rules import Compiled, RuleContext, compile_rules, rule_prefix
+from ironcurtain.compiler.rules.compile_rules import Compiled, compile_rules, rule_prefix
+from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.compiler.scenarios.intent import tool_data
 from ironcurtain.errors import ListError, ModelFailedError, SeveralErrors, UnconfirmedRuleError
 from ironcurtain.model.annotations import Annotations, IdentifierRole

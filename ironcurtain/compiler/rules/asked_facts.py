@@ -1,0 +1,240 @@
+"""Declared facts in the question about rules: the forms that it offers, and the reading of what is declared.
+
+They are offered where a clause needs one, as the linter finds it, or a person confirmed a tool for look-ups;
+the questions of all other projects are as they would be without facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from ironcurtain.compiler.load.clauses import PlacedClause
+from ironcurtain.compiler.load.linter import NEEDS_FACT, lint
+from ironcurtain.compiler.questions.schema_parts import (
+    BOOLEAN,
+    STRING,
+    Schema,
+    array_of,
+    closed_object,
+    entries,
+    objects,
+    one_of,
+    reference,
+)
+from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.compiler.rules.look_ups import LookUpTool
+from ironcurtain.errors import RuleError, raise_all
+from ironcurtain.model.conditions import FactOperator
+from ironcurtain.model.facts import Fact, FactName, FactType, RecordFact
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import quoted, visible
+
+_NAMED: TypeAdapter[dict[FactName, Fact]] = TypeAdapter(dict[FactName, Fact])
+
+
+@dataclass(frozen=True)
+class OfferedFacts:
+    """What a question offers: the look-ups that records come from, and the servers whose calls count."""
+
+    look_ups: tuple[LookUpTool, ...]
+    servers: tuple[str, ...]
+
+    @property
+    def prompt(self) -> str:
+        """What the question says of facts."""
+        shown: list[JsonValue] = [
+            {
+                "server": each.server,
+                "tool": each.tool,
+                "arguments": dict(each.arguments),
+                "fields": dict(each.fields),
+            }
+            for each in self.look_ups
+        ]
+        return fill("rules.facts", look_ups=as_data(shown))
+
+    def schema(self, condition: Schema) -> Schema:
+        """Return the schema of an answer's declarations.
+
+        Args:
+            condition: The schema of a rule's condition.
+        """
+        named: Schema = {"name": STRING, "clause": reference("clause")}
+        calls = _calls(self.servers, condition)
+        counter = closed_object(
+            {
+                **named,
+                "source": one_of(["counter"]),
+                "of": calls,
+                "per": one_of(["session", "caller"]),
+                "window": one_of(["hour", "day", "week", "session"]),
+            },
+            {"add": closed_object({"arg": STRING}), "zone": STRING},
+        )
+        label = closed_object(
+            {**named, "source": one_of(["label"]), "from": calls},
+            {"from_result": array_of(reference("test"))},
+        )
+        clock = closed_object({"name": STRING, "source": one_of(["clock"])}, {"zone": STRING})
+        records = [_record(self.look_ups, named)] if self.look_ups else []
+        return array_of({"anyOf": [*records, counter, label, clock]})
+
+
+def offered_facts(
+    clauses: Sequence[PlacedClause], look_ups: Sequence[LookUpTool], servers: Iterable[str]
+) -> OfferedFacts | None:
+    """Return what a question about clauses offers; None where no clause needs a fact."""
+    if look_ups or any(found.check in NEEDS_FACT for found in lint(clauses)):
+        return OfferedFacts(tuple(look_ups), tuple(servers))
+    return None
+
+
+def fact_test() -> Schema:
+    """Return the schema of a test of a fact."""
+    scalar = reference("scalar")
+    return closed_object(
+        {
+            "fact": STRING,
+            "op": one_of(_operators()),
+            "value": {"anyOf": [scalar, array_of(scalar), *_references()]},
+        }
+    )
+
+
+def _record(look_ups: Sequence[LookUpTool], named: Schema) -> Schema:
+    asked = closed_object({"name": STRING, "value": {"anyOf": [reference("scalar"), *_references()]}})
+    found = closed_object(
+        {"name": STRING, "at": STRING, "type": one_of(get_args(FactType))}, {"zone": STRING}
+    )
+    return closed_object(
+        {
+            **named,
+            "source": one_of(["record"]),
+            "server": one_of(dict.fromkeys(each.server for each in look_ups)),
+            "tool": one_of(dict.fromkeys(each.tool for each in look_ups)),
+            "arguments": array_of(asked),
+            "fields": array_of(found),
+        }
+    )
+
+
+def _operators() -> list[str]:
+    return [name for part in get_args(FactOperator) for name in get_args(part) or (part,)]
+
+
+def _references() -> list[Schema]:
+    return [closed_object({kind: STRING}) for kind in ("arg", "caller", "fact")]
+
+
+def _calls(servers: Iterable[str], condition: Schema) -> Schema:
+    """Return the schema of which calls count: a rule's condition over all servers, without facts."""
+    known = condition["properties"]
+    own = {key: value for key, value in known.items() if key != "facts"} if isinstance(known, dict) else {}
+    return closed_object(
+        {}, {**own, "server": array_of(one_of(servers)), "tool": array_of(STRING), "side_effects": BOOLEAN}
+    )
+
+
+class FactsError(ValueError):
+    """An answer declares facts in a way that cannot be read.
+
+    Attributes:
+        mistakes: What is wrong, one sentence each.
+    """
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        super().__init__("; ".join(mistakes))
+        self.mistakes = tuple(mistakes)
+
+
+def read_facts(content: JsonValue) -> dict[str, Fact]:
+    """Return the facts that an answer declares.
+
+    Raises:
+        FactsError: If one is none of a declaration's form, or something is declared twice.
+    """
+    found: dict[str, Fact] = {}
+    mistakes: list[str] = []
+    for entry in entries(content, "facts"):
+        name = str(entry["name"])
+        if name in found:
+            mistakes.append(f"fact {quoted(name)} is declared twice")
+            continue
+        try:
+            told = _NAMED.validate_json(json_text.canonical({name: _declaration(entry)}))
+        except ValidationError as error:
+            mistakes += [f"fact {quoted(name)}: {visible(each['msg'])}" for each in error.errors()]
+        else:
+            found |= told
+    if mistakes:
+        raise FactsError(mistakes)
+    return found
+
+
+def _declaration(entry: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return a declaration as a policy holds it: what stands in lists with names becomes an object."""
+    told: dict[str, JsonValue] = {
+        key: value for key, value in entry.items() if key != "name" and value is not None
+    }
+    for key, value in (("arguments", "value"), ("fields", "")):
+        items = objects(told.get(key))
+        if items is not None:
+            told[key] = {
+                str(item["name"]): item[value] if value else {k: v for k, v in item.items() if k != "name"}
+                for item in items
+            }
+    return told
+
+
+def joined_facts(of_answers: Mapping[str, Mapping[str, Fact]]) -> dict[str, Fact]:
+    """Return the facts that the answers for all servers declare.
+
+    Args:
+        of_answers: By server, what its answer declares.
+
+    Raises:
+        RuleError: For each name that two answers declare differently.
+    """
+    found: dict[str, Fact] = {}
+    problems: list[RuleError] = []
+    for server, declared in of_answers.items():
+        for name, fact in declared.items():
+            if found.setdefault(name, fact) != fact:
+                problems.append(
+                    RuleError(
+                        f"the rules of {server} declare fact {quoted(name)} otherwise than those of a server "
+                        "before it",
+                        hint="Give one of the two another name.",
+                    )
+                )
+    raise_all([*problems])
+    return found
+
+
+def declared_facts(facts: Mapping[str, Fact]) -> JsonValue:
+    """Return declarations as prompts show them."""
+    return {
+        name: fact.model_dump(mode="json", by_alias=True, exclude_unset=True) for name, fact in facts.items()
+    }
+
+
+def field_mistakes(facts: Mapping[str, Fact], look_ups: Sequence[LookUpTool]) -> list[str]:
+    """Return what records are asked for that their look-up tools do not answer, as far as that is known."""
+    known = {(each.server, each.tool): each for each in look_ups}
+    mistakes = []
+    for name, fact in facts.items():
+        tool = known.get((fact.server, fact.tool)) if isinstance(fact, RecordFact) else None
+        if tool is None or not isinstance(fact, RecordFact) or not tool.fields:
+            continue
+        for field, declared in fact.fields.items():
+            there = tool.fields.get(declared.at)
+            if there is None:
+                mistakes.append(f"fact {quoted(name)}: the answer has nothing at {quoted(declared.at)}")
+            elif there != declared.type and (there, declared.type) != ("instant", "string"):
+                mistakes.append(f"fact {quoted(name)}: {quoted(field)} is of the type {there}")
+    return mistakes

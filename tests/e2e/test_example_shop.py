@@ -1,0 +1,122 @@
+"""The shop example: a policy over records, a budget, working hours and a label, compiled without a model."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from e2e.program import ROOT, Inside
+from fixtures.tiny_project import tree
+
+SHOP = ROOT / "examples" / "shop"
+BUNDLE = SHOP / "generated" / "bundle"
+OWN = {"status": "delivered", "user_id": "ada", "method": "card-ada"}
+ADA = {"methods": ["card-ada", "gift-ada"]}
+MONEY = {"order_id": "W2", "payment_method_id": "card-ada"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SHOP, tmp_path / "shop"))
+
+
+def test_it_compiles_again_to_the_same_bytes(shop: Path, inside: Inside) -> None:
+    ended = inside("compile", "--locked", cwd=shop)
+    assert ended.code == 0, ended.err
+    assert tree(shop / "generated") == tree(SHOP / "generated")
+    assert "needs-" not in ended.err  # its rules test what these clauses needed
+
+
+def test_lint_says_which_sentence_needs_which_fact(shop: Path, inside: Inside) -> None:
+    ended = inside("lint", cwd=shop)
+    found = re.findall(r" (C\d+) says .*\[(needs-\w+)-", ended.out)
+    assert (ended.code, dict(found)) == (
+        0,
+        {"C6": "needs-record", "C7": "needs-clock", "C9": "needs-record", "C17": "needs-state"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "facts", "at", "rule"),
+    [
+        (
+            "refund",
+            {**MONEY, "amount": 40},
+            {"order": OWN, "customer": ADA, "refunded": 100},
+            "",
+            "shop-refund",
+        ),
+        (
+            "refund",
+            {**MONEY, "amount": 40},
+            {"order": OWN, "customer": ADA, "refunded": 100.01},
+            "",
+            "shop-ask-above-budget",
+        ),
+        (
+            "refund",
+            {**MONEY, "payment_method_id": "card-blaise", "amount": 4},
+            {"order": OWN, "customer": ADA, "refunded": 4},
+            "",
+            "shop-deny-foreign-method",
+        ),
+        ("refund", {**MONEY, "amount": 4}, {"customer": ADA, "refunded": 4}, "", "shop-deny-other-orders"),
+        (
+            "exchange_items",
+            {**MONEY, "item_ids": ["a"], "new_item_ids": ["b"]},
+            {"order": OWN, "customer": ADA},
+            "2026-11-27T15:59:59Z",
+            "shop-exchange",
+        ),
+        (
+            "exchange_items",
+            {**MONEY, "item_ids": ["a"], "new_item_ids": ["b"]},
+            {"order": OWN, "customer": ADA},
+            "2026-11-28T10:00:00Z",
+            "shop-ask-to-exchange",
+        ),
+        (
+            "send_mail",
+            {"user_id": "ada", "subject": "s", "body": "b"},
+            {"private": True},
+            "",
+            "shop-ask-after-notes",
+        ),
+    ],
+)
+def test_it_decides_by_facts(
+    inside: Inside, tmp_path: Path, tool: str, arguments: Any, facts: Any, at: str, rule: str
+) -> None:
+    when = ["--at", at] if at else []
+    said = ["--caller", '{"sub": "ada"}', "--facts", json.dumps(facts), *when, "--format", "json"]
+    place = ["--bundle", str(BUNDLE), "--sandbox", str(tmp_path)]
+    ended = inside("decide", *place, *said, "shop", tool, json.dumps(arguments), cwd=tmp_path)
+    assert json.loads(ended.out)["rule"] == rule, ended.err
+
+
+def test_its_records_are_what_the_policy_declares(tmp_path: Path) -> None:
+    """The server's answers have the declared fields, and a change of status is seen by the next look-up."""
+    steps = (
+        "import shop; a = shop.order('W1'); b = shop.cancel('W1'); c = shop.user(a['user_id']); import json; "
+        "print(json.dumps([a, b, c]))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-B", "-c", steps],
+        cwd=SHOP,
+        env={"SHOP": str(tmp_path / "shop.sqlite")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after, customer = json.loads(ended.stdout)
+    policy = json.loads((SHOP / "generated" / "compiled-policy.json").read_text())
+    places = {field["at"].split("/")[1] for field in policy["facts"]["order"]["fields"].values()}
+    assert places <= before.keys()
+    assert (before["status"], after["status"]) == ("pending", "cancelled")
+    assert [method["id"] for method in customer["payment_methods"]] == ["card-ada", "gift-ada"]
