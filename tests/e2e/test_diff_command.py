@@ -24,11 +24,20 @@ def asks(pattern: str) -> dict[str, Any]:
 
 # A set of Unicode is followed in part only, so that calls may have been missed.
 UNFOLLOWED = asks("\\pL+")
+SUPERVISED = rule("sent", "escalate", tool=["send"]) | {"approver": "supervisor"}
 POLICIES = {
+    "supervised": [SUPERVISED],
+    "customer-asked": [SUPERVISED | {"approver": "customer"}],
     "narrow": [NOTES],
     "wide": [ALL],
     "unfollowed": [UNFOLLOWED, SENT, NOTES],
     "unfollowed-wide": [UNFOLLOWED, SENT, ALL],
+}
+PEOPLE = {
+    "approvers": {
+        "customer": {"meaning": "whom the agent acts for", "is_caller": True},
+        "supervisor": {"meaning": "a supervisor"},
+    }
 }
 
 
@@ -38,6 +47,8 @@ POLICIES = {
         ("narrow", "narrow", [], 0, "ok    difference: 0 loosened, 0 tightened"),
         ("wide", "narrow", [], 0, "0 loosened, 1 tightened"),
         ("narrow", "wide", [], 1, "1 loosened"),
+        ("supervised", "customer-asked", [], 1, "so not enforced against customer for s/send"),
+        ("customer-asked", "supervised", [], 0, "0 loosened, 1 tightened"),
         ("unfollowed", "unfollowed", [], 3, "that nothing else is loosened is not proved"),
         ("unfollowed-wide", "unfollowed", [], 3, "1 tightened; sampled, not exact"),
         ("unfollowed", "unfollowed", ["--accept-sampled"], 0, "0 tightened; sampled, not exact"),
@@ -57,6 +68,7 @@ def test_a_difference_ends_with_what_was_found_of_it(
     paths = []
     for side, name in (("old", old), ("new", new)):
         (tmp_path / side).mkdir()
-        paths.append(str(write_bundle(tmp_path / side, {"s": [READ, SEND]}, POLICIES[name])))
+        made = write_bundle(tmp_path / side, {"s": [READ, SEND]}, POLICIES[name], policy=PEOPLE)
+        paths.append(str(made))
     ended = run(["diff", *paths, *options])
     assert (ended, says in capsys.readouterr().out) == (code, True)

@@ -2,8 +2,9 @@
 
     difference(old, new, world, opa).changes
 
-Every cell of either policy is decided under both at once. A changed verdict is shown by a whole call that
-the two policies decide differently; where the exhaustive search finds none, the change is masked.
+Every cell of either policy is decided under both at once. A changed verdict, or another approver of an
+escalation, is shown by a whole call that the two policies decide differently; where the exhaustive search
+finds none, the change is masked.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_minimum
 from ironcurtain.analysis.diff.change_fingerprint import TOLD, cell_content, space_content, tool_content
-from ironcurtain.analysis.diff.report import Change, Decided, Difference, DifferentCall, Direction
+from ironcurtain.analysis.diff.report import Change, Decided, Difference, DifferentCall
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import (
@@ -25,7 +27,6 @@ from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall, SearchResult, Severities
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
-from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
@@ -40,6 +41,7 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SAME = ("same",)
+_SAME_APPROVALS = "each call that was found needs the same approvals as before, of its other resources"
 _NOT_SHOWN = "no call was found that shows it, and it is not proved that there is none"
 
 
@@ -148,23 +150,25 @@ def _whole_tools(
 
 @dataclass(frozen=True, eq=False)
 class _Changed:
-    """A path of a cell on which the verdict changed.
+    """A path of a cell on which the verdict changed, or whose approval it asks for.
 
     Attributes:
         call: A call that is decided differently, or
         masked: one that takes the path and is decided alike.
         gaps: Why another one may be decided differently, where none was found.
+        asks_alike: The call that takes the path needs the same approvals, and another one may not.
     """
 
     examined: Examined
     cell: EquivalenceClass
     path: DiagramPath
     when: tuple[str, ...]
-    old: Verdict
-    new: Verdict
+    old: SaidOf
+    new: SaidOf
     call: FoundCall | None
     masked: FoundCall | None
     gaps: frozenset[str]
+    asks_alike: bool = False
 
     @property
     def behaviour(self) -> tuple[Hashable, ...]:
@@ -177,7 +181,7 @@ def _changes(examined: Examined) -> Iterator[_Changed]:
         diagram = examined.verdict_diagram(cell)
         outcomes = {path.outcome for path in paths(diagram)}
         mapped: dict[tuple[Hashable, ...] | None, tuple[Hashable, ...] | None] = {None: None}
-        mapped |= {outcome: _change(cell, outcome) for outcome in outcomes}
+        mapped |= {outcome: _change(examined, cell, outcome) for outcome in outcomes}
         for path in paths(examined.space.diagrams.mapped(diagram, mapped)):
             if path.outcome != _SAME and examined.calls.is_taken(cell, path):
                 shown = _shown(examined, search, cell, path)
@@ -190,27 +194,26 @@ def _changes(examined: Examined) -> Iterator[_Changed]:
                     yield shown
 
 
-def _change(cell: EquivalenceClass, outcome: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return (old verdict, new verdict) where they differ; what one side lacks adds nothing there."""
-    verdicts = [each[0] for each in outcome if isinstance(each, tuple)]
-    if None in cell.keys:
-        verdicts = [_weight(key, verdict) for key, verdict in zip(cell.keys, verdicts, strict=True)]
-    return _SAME if verdicts[0] == verdicts[1] else tuple(verdicts)
-
-
-def _weight(key: ResourceKey | None, verdict: str) -> str:
-    """Return what a resource adds to its call: nothing where there is none, at least its minimum."""
-    if key is None:
-        return Verdict.ALLOW.value
-    return Verdict.ESCALATE.value if key.minimum and verdict == Verdict.ALLOW.value else verdict
+def _change(
+    examined: Examined, cell: EquivalenceClass, outcome: tuple[Hashable, ...]
+) -> tuple[Hashable, ...]:
+    """Return what the policies say where they differ; what one side lacks adds nothing there."""
+    sides = zip(cell.keys, outcome, examined.space.policies, strict=True)
+    decided = [(key, each, side.content.approvers) for key, each, side in sides if isinstance(each, tuple)]
+    said = [said_of(verdict, approver, names) for _, (verdict, _, approver), names in decided]
+    if None in cell.keys or any(each.asked for each in said):
+        said = [with_minimum(key, each) for (key, _, _), each in zip(decided, said, strict=True)]
+    return _SAME if said[0] == said[1] else tuple(said)
 
 
 def _shown(examined: Examined, search: CallSearch, cell: EquivalenceClass, path: DiagramPath) -> _Changed:
-    old, new = (Verdict(str(each)) for each in path.outcome)
-    loosened = new.severity < old.severity
+    old, new = (each for each in path.outcome if isinstance(each, SaidOf))
+    asks = Verdict.ESCALATE.severity
 
     def differs(_: Severities, call: Severities) -> bool:
-        return call[1] < call[0] if loosened else call[1] > call[0]
+        if old.verdict is new.verdict:
+            return call[0] == call[1] == asks
+        return call[1] < call[0] if direction(old, new) == "loosened" else call[1] > call[0]
 
     searched = search.find(cell, differs, path)
     masked = SearchResult(None) if searched.call is not None else search.find(cell, lambda _, __: True, path)
@@ -237,8 +240,8 @@ def _decided(
                 prepared[str(number)] = prepare(asked, side.policy)
         decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
     for number, change in enumerate(found):
-        if change.call is not None and _verdicts(decisions, number)[0] == _verdicts(decisions, number)[1]:
-            if change.examined.gaps:
+        if change.call is not None and _are_alike(decisions, number):
+            if change.examined.gaps or change.old.verdict is change.new.verdict:
                 continue
             raise VerificationError(
                 f"the call {visible(str(change.call.arguments))} of {visible(change.examined.space.tool)} "
@@ -247,15 +250,20 @@ def _decided(
     return decisions
 
 
-def _verdicts(decisions: list[dict[str, Decision]], number: int) -> list[Verdict]:
-    return [each[str(number)].verdict for each in decisions]
+def _are_alike(decisions: list[dict[str, Decision]], number: int) -> bool:
+    old, new = (each[str(number)] for each in decisions)
+    return (old.verdict, old.approvers) == (new.verdict, new.approvers)
 
 
 def _as_decided_alike(change: _Changed, decisions: list[dict[str, Decision]], number: int) -> _Changed:
-    """Return a change without the call that was to show it, where what could not be followed decides it."""
-    if change.call is None or _verdicts(decisions, number)[0] != _verdicts(decisions, number)[1]:
+    """Return a change without the call that was to show it, where something else decides it.
+
+    That is what could not be followed, or another resource that asks for the same approval.
+    """
+    if change.call is None or not _are_alike(decisions, number):
         return change
-    return replace(change, call=None, masked=change.call, gaps=change.examined.gaps)
+    asks_alike = change.old.verdict is change.new.verdict and not change.examined.gaps
+    return replace(change, call=None, masked=change.call, gaps=change.examined.gaps, asks_alike=asks_alike)
 
 
 def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:
@@ -327,13 +335,17 @@ def _statement(
     where: tuple[str, ...],
     decided: list[Decision | None],
 ) -> Change:
-    direction: Direction = "loosened" if first.new.severity < first.old.severity else "tightened"
+    towards = direction(first.old, first.new)
     content: dict[str, JsonValue] = {
         "tools": [*tools],
         "roles": [*roles],
         "where": [*where],
         "when": [*first.when],
+        "old": first.old.verdict.value,
+        "new": first.new.verdict.value,
     }
+    sides = {"old_asked": first.old.asked, "new_asked": first.new.asked}
+    content |= {side: asked.model_dump(mode="json") for side, asked in sides.items() if asked is not None}
     rules = [_rules(first, side, decision) for side, decision in enumerate(decided)]
     known = [each for each in decided if each is not None]
     witness = None
@@ -348,23 +360,31 @@ def _statement(
             new=_as_decided(known[1]),
         )
     # What decides where the looser of the two verdicts would have counted is what hides the change.
-    hiding = known[1 if direction == "loosened" else 0].rule if known else ""
-    masks = (hiding,) if first.call is None and hiding and not first.gaps else ()
+    hiding = known[1 if towards == "loosened" else 0].rule if known else ""
+    masks = (hiding,) if first.call is None and hiding and not (first.gaps or first.asks_alike) else ()
     return Change(
-        id=_id({**content, "old": first.old.value, "new": first.new.value}),
-        direction=direction,
+        id=_id(content),
+        direction=towards,
         tools=tools,
         roles=roles,
         where=where,
         when=first.when,
-        old=first.old,
-        new=first.new,
+        old=first.old.verdict,
+        new=first.new.verdict,
+        old_asked=first.old.asked,
+        new_asked=first.new.asked,
         old_rules=rules[0],
         new_rules=rules[1],
         witness=witness,
         masked_by=masks,
-        note=_NOT_SHOWN if first.call is None and first.gaps else "",
+        note=_why_not_shown(first),
     )
+
+
+def _why_not_shown(change: _Changed) -> str:
+    if change.asks_alike:
+        return _SAME_APPROVALS
+    return _NOT_SHOWN if change.call is None and change.gaps else ""
 
 
 def _meaning(id_: str, behind: Iterable[_Changed]) -> str:
@@ -389,7 +409,12 @@ def _rules(first: _Changed, side: int, decision: Decision | None) -> tuple[str, 
 
 
 def _as_decided(decision: Decision) -> Decided:
-    return Decided(verdict=decision.verdict, rule=decision.rule, clause=decision.clause)
+    return Decided(
+        verdict=decision.verdict,
+        rule=decision.rule,
+        clause=decision.clause,
+        approvers=decision.approvers,
+    )
 
 
 def _id(content: JsonValue) -> str:

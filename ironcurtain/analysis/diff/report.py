@@ -11,18 +11,26 @@ from pydantic import Field
 from ironcurtain.analysis.engine.proof import Exactness, Proof
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue, is_empty
 from ironcurtain.system.text import marked, printable, visible
 
 Direction = Literal["loosened", "tightened"]
 
 
+class AskedOf(Frozen):
+    """Whose approval a rule asks for: the name of an approver, and whether that is the principal."""
+
+    name: str
+    is_caller: bool = False
+
+
 class Decided(Frozen):
-    """How one policy decides a call or a subject."""
+    """How one policy decides a call; `approvers` are those that must all approve it, none for anybody."""
 
     verdict: Verdict
     rule: str
     clause: str | None = None
+    approvers: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
 
 class DifferentCall(Frozen):
@@ -38,7 +46,7 @@ class DifferentCall(Frozen):
 
 
 class Change(Frozen):
-    """Subjects whose verdict changed.
+    """Subjects whose verdict changed, or the approver that an `escalate` names.
 
     Attributes:
         id: Stable over runs: a digest of what changed.
@@ -47,6 +55,7 @@ class Change(Frozen):
         when: What else must be so.
         old: The subject's verdict before; None where there was no such tool.
         new: Its verdict now; None where there is no such tool.
+        old_asked: Of an `escalate`, whose approval was asked for; None for anybody's. `new_asked`: now.
         old_rules: The rules behind it before, each with its clause; `new_rules` those now.
         witness: A call whose decision differs.
         masked_by: Where no call differs: the rules that decide such calls under both policies.
@@ -62,6 +71,8 @@ class Change(Frozen):
     when: tuple[str, ...] = ()
     old: Verdict | None = None
     new: Verdict | None = None
+    old_asked: AskedOf | None = Field(default=None, exclude_if=is_empty)
+    new_asked: AskedOf | None = Field(default=None, exclude_if=is_empty)
     old_rules: tuple[str, ...] = ()
     new_rules: tuple[str, ...] = ()
     witness: DifferentCall | None = None
@@ -149,7 +160,21 @@ def statement(change: Change) -> str:
         return f"{tools}: {visible(change.note)}"
     when = f" when {'; '.join(change.when)}" if change.when else ""
     places = f"{', '.join(change.roles)} in {', '.join(map(visible, change.where))}"
-    return f"{places}{when}: {change.old} → {change.new} for {tools}"
+    named = change.old_asked is not None or change.new_asked is not None
+    old = _said(change.old, change.old_asked, named=named)
+    new = _said(change.new, change.new_asked, named=named)
+    return f"{places}{when}: {old} → {new} for {tools}"
+
+
+def _said(verdict: Verdict | None, asked: AskedOf | None, *, named: bool) -> str:
+    """Return a verdict with whose approval it asks for, where one of both sides names an approver."""
+    if verdict is not Verdict.ESCALATE or not named:
+        return str(verdict)
+    if asked is None:
+        return f"{verdict} asked of anybody"
+    name = visible(asked.name)
+    unenforced = f", so not enforced against {name}" if asked.is_caller else ""
+    return f"{verdict} asked of {name}{unenforced}"
 
 
 def _tools(tools: tuple[str, ...]) -> str:
@@ -179,8 +204,13 @@ def _call(call: DifferentCall) -> str:
     caller += f" with the facts {_json(call.facts)}" if call.facts else ""
     return (
         f"for example {visible(call.server)}/{visible(call.tool)} {_json(call.arguments)}{caller}: "
-        f"{call.old.verdict} by {visible(call.old.rule)} → {call.new.verdict} by {visible(call.new.rule)}"
+        f"{_decided(call.old)} → {_decided(call.new)}"
     )
+
+
+def _decided(decided: Decided) -> str:
+    asked = f" asked of {' and '.join(map(visible, decided.approvers))}" if decided.approvers else ""
+    return f"{decided.verdict} by {visible(decided.rule)}{asked}"
 
 
 def _json(value: JsonValue) -> str:
