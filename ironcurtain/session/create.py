@@ -19,6 +19,7 @@ from mcp.server import Server
 
 from ironcurtain.enforcement.approvals.broker_directory import RequestListener
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_paths
+from ironcurtain.enforcement.facts.store_place import StorePlace
 from ironcurtain.enforcement.proxy.configuration import places_that_run
 from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, own_places, run_in_process
 from ironcurtain.errors import SessionError, UsageError
@@ -50,6 +51,7 @@ class SessionSettings:
         caller: Facts about whom the agent acts for.
         attended: Whether anybody can be asked; without, what the policy escalates is refused at once.
         seconds: Seconds that a person has to answer; the call waits for as long.
+        state: Where totals of callers are kept; None for a file of the user's own.
         turn: The most that a turn may use.
         whole: The most that the session may use, from its start or its resumption.
     """
@@ -68,6 +70,7 @@ class SessionSettings:
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
     attended: bool = True
     seconds: float = 600.0
+    state: StorePlace | None = None
     turn: Limits = TURN
     whole: Limits = NO_LIMITS
 
@@ -198,11 +201,12 @@ def _directory(
 def _load(settings: SessionSettings, workspace: Path | None) -> Policy:
     """Load the policy, with all that we run and are configured by protected."""
     inside = str(workspace) if workspace is not None else None
+    kept = [*own_places(), *(settings.state.files if settings.state is not None else ())]
     return Policy.load(
         settings.bundle,
         sandbox=workspace,
         home=settings.home,
-        protected=[*settings.protected, *own_places(), *places_that_run(inside), *settings.trusted.values()],
+        protected=[*settings.protected, *kept, *places_that_run(inside), *settings.trusted.values()],
         servers=settings.servers,
         expect_revision=settings.expect_revision,
         verify_key=settings.verify_key,
@@ -225,6 +229,7 @@ def _options(settings: SessionSettings, workspace: Path | None, session: str) ->
         seconds=settings.seconds,
         approver=settings.attended,
         caller=settings.caller,
+        state=settings.state,
     )
 
 

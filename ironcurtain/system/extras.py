@@ -20,6 +20,7 @@ MODULES = {
     "prompt_toolkit": "agent",
     "pydantic_ai": "agent",
     "pygls": "lsp",
+    "redis": "redis",
     "starlette": "mcp",
     "uvicorn": "mcp",
     "uvloop": "mcp",

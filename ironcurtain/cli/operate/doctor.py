@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.bundle_argument import bundle_argument
-from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, Number, engine_options, trust_options
+from ironcurtain.cli.options.options import CONFIG, FORMAT, OPA, STATE, Number, engine_options, trust_options
 from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.system.text import counted, printable
@@ -42,6 +42,7 @@ _MODELS = ("model", "judge_model", "second_model")
 @click.option("--tokens", metavar="FILE", help="As serve is given it: the keys of signed tokens.")
 @click.option("--domain", metavar="FILE", help="As serve is given it: a domain's signed configuration.")
 @click.option("--domain-key", metavar="FILE", help="With --domain: the public key that it is signed with.")
+@STATE
 @click.option(
     "--publish-to",
     metavar="DIR|URL",
@@ -72,6 +73,7 @@ def command(
     tokens: str | None,
     domain: str | None,
     domain_key: str | None,
+    state: str | None,
     publish_to: tuple[str, ...],
     publish_token_file: str | None,
     online: bool,
@@ -83,8 +85,9 @@ def command(
 
     Checks Python and its packages, settings, the model's key, OPA, the bundle (revision, signature, rules),
     the servers (they are started, in their sandbox), gateways (their modules are read), drift, the sandbox,
-    approvals, audit logs, keys, the clients' configurations and running proxies, and lets an engine decide a
-    call. Changes nothing, and asks the network only for what --engine, --publish-to and --online name.
+    approvals, audit logs, the store of totals, keys, the clients' configurations and running proxies, and
+    lets an engine decide a call. Changes nothing, and asks the network only for what --engine, --state,
+    --publish-to and --online name.
 
     \b
     Examples:
@@ -128,6 +131,7 @@ def command(
         publish_to=publish_to,
         publish_token_file=publish_token_file,
         gateway_files=GatewayFiles(*map(_path, (permissions, tokens, domain, domain_key))),
+        state=state,
         online=online,
     )
     report = examine(subject)

@@ -160,7 +160,16 @@ engine_options = _Options(
 )
 """Who decides, if not an OPA of our own: see `Policy.load`."""
 
+STATE = click.option(
+    "--state",
+    metavar="FILE|URL",
+    envvar="IRONCURTAIN_STATE",
+    help="Where totals per caller are kept: a file, or for several machines redis://HOST:PORT.",
+)
+"""Where counters per caller are kept: see `StorePlace`."""
+
 serving_options = _Options(
+    STATE,
     click.option(
         "--session", metavar="NAME", help="Name of the session and its audit log (default: made up)."
     ),

@@ -108,12 +108,14 @@ def options_of(
     audit_redact: tuple[str, ...],
     audit_max_bytes: int,
     witness: str | None,
+    state: str | None,
     telemetry: bool,
     **deployment: Unpack[EnforcementOptions],
 ) -> ProxyOptions:
     """Return what the options of the command ask for."""
     from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.enforcement.approvals.approvers import Approvers
+    from ironcurtain.enforcement.facts.store_place import StorePlace
     from ironcurtain.enforcement.proxy.configuration import places_that_run
     from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places
     from ironcurtain.enforcement.proxy.transport.http import Address
@@ -126,7 +128,8 @@ def options_of(
     people = Approvers.parse(approvers, has_own_user=http is None)
     hook = _hook(on_approval, nobody=no_approver)
     told = {f"what --on-approval runs, {path.name},": path for path in (hook.files if hook else ())}
-    own = map(str, (*own_places(), *places_that_run(deployment["sandbox"]), *told.values()))
+    totals = StorePlace.parse(state)
+    own = map(str, (*own_places(), *totals.files, *places_that_run(deployment["sandbox"]), *told.values()))
     keys = {what: str(path) for what, path in people.files.items()}
     named = filter(None, (verify_key, http_clients, witness, *keys.values()))
     deployment["protected"] = (*deployment["protected"], *own, *named)
@@ -159,6 +162,7 @@ def options_of(
         audit_max_bytes=audit_max_bytes,
         telemetry=telemetry,
         witness=Path(witness) if witness is not None else None,
+        state=totals,
     )
 
 

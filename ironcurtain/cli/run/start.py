@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 import click
 
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE, no_bundle
-from ironcurtain.cli.options.options import EnforcementOptions, Number, engine_options, policy_options
+from ironcurtain.cli.options.options import STATE, EnforcementOptions, Number, engine_options, policy_options
 from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def _limit_options(command: F) -> F:
 @click.option("--resume", metavar="SESSION", help="Go on with this session; see `ironcurtain sessions`.")
 @click.option("--json", "as_json", is_flag=True, help="Speak JSON lines on stdin and stdout, for programs.")
 @click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
+@STATE
 @click.option(
     "--answer-within",
     type=Number(1, 86400),
@@ -136,9 +137,11 @@ def _settings(
     caller: str | None,
     no_approver: bool,
     answer_within: float,
+    state: str | None,
     **chosen: Any,  # noqa: ANN401 - limits, and the options of the policy
 ) -> SessionSettings:
     from ironcurtain.cli.options.bundle_argument import caller_facts
+    from ironcurtain.enforcement.facts.store_place import StorePlace
     from ironcurtain.session.create import SessionSettings
 
     turn, whole = _limits("turn", chosen), _limits("session", chosen)
@@ -149,6 +152,7 @@ def _settings(
             caller=caller_facts(caller) or {},
             attended=not no_approver,
             seconds=answer_within,
+            state=StorePlace.parse(state),
             turn=turn,
             whole=whole,
         ),

@@ -14,6 +14,20 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+_DAY = 86_400
+
+
+def seconds_kept(window: str) -> int:
+    """Return how long a total of a caller is kept after a booking: until no clock is in its window.
+
+    Args:
+        window: The window's name, as `window_of` gives it.
+    """
+    if "T" in window:
+        return 2 * _DAY
+    return 16 * _DAY if "W" in window else 4 * _DAY
+
+
 def window_of(window: Window, zone: str, at: datetime) -> str:
     """Return the name of the window that a moment lies in; equal names are one window.
 

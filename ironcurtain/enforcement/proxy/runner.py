@@ -43,7 +43,8 @@ from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.facts.gather import Sources
 from ironcurtain.enforcement.facts.memory import SessionMemory
-from ironcurtain.enforcement.facts.sqlite_store import SqliteStore
+from ironcurtain.enforcement.facts.store import StoreError
+from ironcurtain.enforcement.facts.store_place import StorePlace
 from ironcurtain.enforcement.proxy.active_policy import (
     ActivePolicy,
     AuditOptions,
@@ -79,7 +80,7 @@ from ironcurtain.gateway.principal import Principal
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.fetched.lock import lock_of
-from ironcurtain.settings import state_directory, user_directory
+from ironcurtain.settings import user_directory
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory, shared_file
 from ironcurtain.system.text import visible
@@ -115,6 +116,7 @@ class ProxyOptions:
         tokens: Which signed tokens say whom a client over HTTP acts for; None where they show none.
         domain: Which tools and permissions this deployment has; None for all.
         principal: Whom the agent acts for, where the start configuration says it.
+        state: Where totals of callers are kept; None for a file of the user's own.
     """
 
     load: Callable[[], Policy]
@@ -140,6 +142,7 @@ class ProxyOptions:
     tokens: Tokens | None = None
     domain: Domain | None = None
     principal: Principal | None = None
+    state: StorePlace | None = None
 
 
 def own_places() -> list[Path]:
@@ -229,7 +232,7 @@ async def _run(
         directory = _approvals(options, live, log, say, stack, asked) if options.approver else None
         listeners: list[RecordListener] = [telemetry] if telemetry is not None else []
         listeners += [client.records] if client is not None else []
-        facts = await _facts(log, audit_options.key)
+        facts = await _facts(options, log, audit_options.key, say)
         enforcer = replace(_enforcer(options, live, facts, launcher, directory), listeners=tuple(listeners))
         _announce(options, policy, log, launcher, say)
         gateways = gateways_of(config)
@@ -387,10 +390,20 @@ def _enforcer(
     )
 
 
-async def _facts(log: AuditLog, key: bytes) -> DeclaredFacts:
-    """Return where declared facts come from: the memory in the log, the totals of this user."""
+async def _facts(
+    options: ProxyOptions, log: AuditLog, key: bytes, say: Callable[[str], None]
+) -> DeclaredFacts:
+    """Return where declared facts come from: the memory in the log, the totals where they are kept."""
     memory = await to_thread.run_sync(SessionMemory.of_log, log.paths, log.state)
-    return DeclaredFacts(Sources(memory, SqliteStore(state_directory() / "totals.sqlite", key)), log)
+    place = options.state or StorePlace.parse(None)
+    server = place.server()
+    if server is not None:
+        try:
+            await to_thread.run_sync(server.check)
+            say(f"totals are kept in {place.name}")
+        except StoreError as error:
+            say(f"{error}: until it can, calls that need a total are refused")
+    return DeclaredFacts(Sources(memory, server or place.open(key)), log)
 
 
 async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:

@@ -22,6 +22,7 @@ from ironcurtain.integrations.doctor.project import (
 )
 from ironcurtain.integrations.doctor.proxies import nodes, proxies, publishing
 from ironcurtain.integrations.doctor.servers import gateways, servers
+from ironcurtain.integrations.doctor.state import state
 from ironcurtain.integrations.doctor.subject import Diagnosis, DoctorReport, Installation, failed
 from ironcurtain.system.extras import missing_extra
 from ironcurtain.system.text import visible
@@ -64,6 +65,7 @@ CHECKS: tuple[Callable[[Installation], Iterator[Diagnosis]], ...] = (
     gateways,
     approvals,
     audit,
+    state,
     keys,
     clients,
     proxies,

@@ -90,6 +90,7 @@ class Installation:
         publish_to: Where bundles are published to: directories and URLs.
         publish_token_file: The file with the token for these.
         gateway_files: Who may call a gateway's tools.
+        state: Where totals of callers are kept, if it is said.
         online: Whether the model's provider may be asked for its list of models.
     """
 
@@ -116,6 +117,7 @@ class Installation:
     publish_to: tuple[str, ...] = ()
     publish_token_file: str | None = None
     gateway_files: GatewayFiles = field(default_factory=GatewayFiles)
+    state: str | None = None
     online: bool = False
 
 
