@@ -153,7 +153,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with stages.stage("load") as summary:
             inputs = _inputs(sources, options)
             truth = _ground_truth(inputs, sources)
-            summary += [counted(len(inputs.clauses), "clause"), counted(len(truth.scenarios), "scenario")]
+            summary += [counted(len(inputs.clauses), "clause"), counted(truth.count, "scenario")]
         with stages.stage("annotate") as summary:
             tools = _list_tools(inputs, options, starter, sources.output, progress)
             annotated = _annotate(inputs, tools, options, sources.output, cache)
@@ -174,7 +174,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
             builder = PolicyBuilder(annotations, resolved.lists, truth.document, custom, release, opa)
             intent = _intent(inputs, builder, structure, cache, options)
-            summary.append(f"{len(truth.scenarios)} of people, {len(intent.scenarios)} of a model")
+            summary.append(f"{truth.count} of people, {len(intent.scenarios)} of a model")
         with stages.stage("verify and repair") as summary:
             adviser = cache if options.repair else cache.kept_only()
             settled = repair(RepairDraft(compiled.policy, intent.scenarios), builder, context, adviser)

@@ -93,7 +93,7 @@ def stated_facts(facts: Mapping[str, Fact], stated: Mapping[str, JsonValue], at:
     for name in (*fields, *plain):
         if name not in types:
             raise ScenarioError(f"no fact {name!r} is declared{near(name, types)}")
-    time = None if at is None else _instant(at, None)
+    time = None if at is None else instant(at)
     if at is not None and time is None:
         raise ScenarioError(f"`at` {at!r} is no time with its zone, such as 2026-03-02T09:00:00Z")
     seen = normalise(facts, nested, time) | known_facts(facts, plain)
@@ -116,8 +116,8 @@ def _can_be(fact: Fact | None, value: JsonValue) -> bool:
 def _of_field(field: RecordField, value: object, at: datetime | None) -> JsonValue:
     if field.type != "instant":
         return _of_type(field.type, value)
-    instant = _instant(value, field.zone)
-    return None if instant is None or at is None else (at - instant) // timedelta(seconds=1)
+    found = instant(value, field.zone)
+    return None if found is None or at is None else (at - found) // timedelta(seconds=1)
 
 
 def _of_type(type_: FactType, value: object) -> JsonValue:
@@ -151,8 +151,8 @@ def _number(value: object) -> int | float | None:
     return int(value) if value == int(value) else float(value)
 
 
-def _instant(value: object, zone: str | None) -> datetime | None:
-    """Return the instant that a text states; one without a zone states it in the declaration's."""
+def instant(value: object, zone: str | None = None) -> datetime | None:
+    """Return the instant that a text states, one without a zone in the declared one; None if it is none."""
     if not isinstance(value, str) or _INSTANT.fullmatch(value) is None:
         return None
     try:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, field_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -89,9 +90,133 @@ class Scenario(Frozen):
     origin: Literal["handwritten", "generated", "intent", "answer"] = "handwritten"
 
 
+class Step(Frozen):
+    """One call of a scenario with steps, and what must come of it.
+
+    Attributes:
+        call: The call. Its facts are what records hold; labels and totals follow from the steps before.
+            Without `at` it is decided when the step before it was.
+        clause: The clause that the step is about.
+        approved: Of a call that is escalated: whether a person approves it, so that it is sent.
+        result: What the server answers, as structured content, where a label depends on that; an answer that
+            is not told counts as one that cannot be read.
+    """
+
+    call: ScenarioCall
+    expect: Verdict
+    rule: str | None = None
+    clause: str | None = None
+    approved: bool = False
+    result: dict[str, JsonValue] | None = None
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether the call is sent where it is decided as expected."""
+        return self.expect is Verdict.ALLOW or self.approved
+
+    @model_validator(mode="after")
+    def _only_what_is_asked_about_is_approved(self) -> Step:
+        if self.approved and self.expect is not Verdict.ESCALATE:
+            msg = f"`approved` is for a call that is expected to be escalated; this one expects {self.expect}"
+            raise ValueError(msg)
+        if self.result is not None and not self.is_sent:
+            msg = "a call that is not sent has no `result`"
+            raise ValueError(msg)
+        return self
+
+
+class SteppedScenario(Frozen):
+    """Calls of one session, one after the other, each with what must come of it.
+
+    Attributes:
+        clause: The clause that the last step is about.
+    """
+
+    id: Annotated[Slug, Field(max_length=112)]
+    steps: tuple[Step, ...] = Field(min_length=1, max_length=999)
+    clause: str | None = None
+    why: str = ""
+    origin: Literal["handwritten", "generated", "intent", "answer"] = "handwritten"
+
+    @property
+    def calls(self) -> tuple[Scenario, ...]:
+        """Each step as a scenario of its own, without what follows from the steps before it."""
+        last = len(self.steps)
+        return tuple(
+            Scenario(
+                id=f"{self.id}.step-{number}",
+                call=step.call,
+                expect=step.expect,
+                rule=step.rule,
+                clause=step.clause or (self.clause if number == last else None),
+                why=self.why,
+                origin=self.origin,
+            )
+            for number, step in enumerate(self.steps, 1)
+        )
+
+
+# Names in brackets are no part of the place that an error tells.
+_CALL, _STEPS = "[call]", "[steps]"
+
+
+def _form(value: object) -> str:
+    has_steps = "steps" in value if isinstance(value, dict) else isinstance(value, SteppedScenario)
+    return _STEPS if has_steps else _CALL
+
+
+Entry: TypeAlias = Annotated[
+    Annotated[Scenario, Tag(_CALL)] | Annotated[SteppedScenario, Tag(_STEPS)], Discriminator(_form)
+]
+
+
 class Scenarios(Frozen):
-    """The files `scenarios.yaml` (handwritten, ground truth) and `test-scenarios.json` (all of them)."""
+    """The files `scenarios.yaml` (handwritten, ground truth) and `test-scenarios.json` (all of them).
+
+    Attributes:
+        entries: All of them, in their order.
+    """
 
     format: Literal["ironcurtain/scenarios/v1"]
     world: DescribedWorld = Field(default_factory=DescribedWorld)
-    scenarios: tuple[Scenario, ...]
+    entries: tuple[Entry, ...] = Field(alias="scenarios")
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """Those of one call."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Scenario))
+
+    @property
+    def stepped(self) -> tuple[SteppedScenario, ...]:
+        """Those with steps."""
+        return tuple(entry for entry in self.entries if isinstance(entry, SteppedScenario))
+
+    @property
+    def calls(self) -> tuple[Scenario, ...]:
+        """Each call, steps without what follows from the steps before them."""
+        return tuple(
+            call
+            for entry in self.entries
+            for call in (entry.calls if isinstance(entry, SteppedScenario) else (entry,))
+        )
+
+    def with_more(self, more: Iterable[Scenario]) -> Scenarios:
+        """Return these scenarios and others after them."""
+        return self.model_copy(update={"entries": (*self.entries, *more)})
+
+    def path_of(self, id_: str, origin: str | None = None) -> tuple[str | int, ...] | None:
+        """Return where a call stands in a file of these entries; None if it does not.
+
+        Args:
+            id_: The id, of a step `ID.step-NUMBER`.
+            origin: The file holds the entries of this origin only; None for all of them.
+        """
+        listed = [entry for entry in self.entries if origin in (None, entry.origin)]
+        for number, entry in enumerate(listed):
+            calls = entry.calls if isinstance(entry, SteppedScenario) else ()
+            if entry.id == id_:
+                return "scenarios", number
+            for step, call in enumerate(calls):
+                if call.id == id_:
+                    return "scenarios", number, "steps", step
+        return None

@@ -31,6 +31,7 @@ from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, de
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.analysis.matrix.report import Outcome
+from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.escalation import checks_of
 from ironcurtain.engine.command import OpaCommand
@@ -83,7 +84,7 @@ def clause_report(
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
     analysis = analysis or analyse_policy(bundle, scenarios.world, opa)
-    decided = demanded(analysis, scenarios.scenarios, opa)
+    decided = demanded(analysis, single_calls(scenarios, bundle).scenarios, opa)
     return ClauseReport(
         revision=bundle.revision, clauses=clause_outcomes(FindingContext(analysis), decided, opa)
     )

@@ -13,6 +13,7 @@ from ironcurtain.analysis.engine.policy_analysis import analyse_policy
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall
 from ironcurtain.analysis.explain.explain import clauses_of
 from ironcurtain.analysis.findings.decided_scenarios import RECORD
+from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, prepare
@@ -135,7 +136,8 @@ def _decided_calls(examined: Examined, clause: str) -> Iterator[FoundCall]:
 def _scenarios(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCommand) -> Iterator[str]:
     """Yield the ids of scenarios that name the clause, or that it decides; records demand nothing."""
     policy = load_described(bundle, scenarios.world)
-    demanded = [scenario for scenario in scenarios.scenarios if scenario.origin != RECORD]
+    listed = single_calls(scenarios, bundle).scenarios
+    demanded = [scenario for scenario in listed if scenario.origin != RECORD]
     prepared = prepare_scenarios(demanded, policy)
     decisions = decide_prepared(prepared, bundle, policy, opa)
     for scenario in demanded:

@@ -22,6 +22,7 @@ from ironcurtain.analysis.mutation.operators import Mutant, mutants
 from ironcurtain.analysis.mutation.report import MutantOutcome, MutantResult, MutationReport
 from ironcurtain.analysis.mutation.schemata import killers, tools_of
 from ironcurtain.analysis.mutation.source import PolicySource
+from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import Guarantees
@@ -52,7 +53,8 @@ def mutation_score(
         VerificationError: If a scenario fails without any mutant.
     """
     source = PolicySource.of(bundle)
-    counted = [scenario for scenario in scenarios.scenarios if scenario.origin != "generated"]
+    listed = single_calls(scenarios, bundle).scenarios
+    counted = [scenario for scenario in listed if scenario.origin != "generated"]
     evidence = _Evidence(source, guarantees, scenarios.world, opa, SharedCaches())
     made = mutants(source)
     killed = killers(source, made, counted, scenarios.world, opa) if made else {}

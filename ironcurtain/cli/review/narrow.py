@@ -50,6 +50,7 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.narrowing.narrowing import narrowing
     from ironcurtain.analysis.narrowing.report import text_lines
+    from ironcurtain.analysis.sequences.steps import single_calls
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.cli.review.policy_argument import (
         assumed_scenarios,
@@ -62,7 +63,7 @@ def command(
     read = read_rendered(path, **trust)
     given = {"home": home, "sandbox": sandbox}
     changes = {name: str(Path(path).absolute()) for name, path in given.items() if path is not None}
-    tests = assumed_scenarios(path, scenarios)
+    tests = single_calls(assumed_scenarios(path, scenarios), read)
     world = tests.world.model_copy(update=changes)
     narrowed = narrowing(read, world, opa_command(opa), tests.scenarios)
     if server is not None:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.analysis.replay.report import is_decided
+from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
@@ -101,7 +102,7 @@ def read_policy(
     project = read_project(config) if bundle is None or config is not None else _project_of(Path(bundle))
     path = bundle if bundle is not None else _bundle_of(project, BUNDLE)
     read = read_rendered(path, **trust)
-    assumed = assumed_scenarios(path, scenarios)
+    assumed = single_calls(assumed_scenarios(path, scenarios), read)
     return PolicyRead(read, project, assumed.world, None if assumed is _NONE else assumed.scenarios)
 
 

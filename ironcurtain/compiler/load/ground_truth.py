@@ -66,9 +66,14 @@ class GroundTruth:
     read: Callable[[Path], str] = read_text
 
     @property
+    def count(self) -> int:
+        """How many scenarios there are, one with steps counted once."""
+        return len(self.document.entries)
+
+    @property
     def scenarios(self) -> tuple[Scenario, ...]:
-        """The scenarios."""
-        return self.document.scenarios
+        """The scenarios, each step a call of its own."""
+        return self.document.calls
 
     def require_clauses(self, clauses: Sequence[Clause], before: KnownClauses) -> None:
         """Refuse scenarios that cite no clause of the constitution.
@@ -124,8 +129,8 @@ class GroundTruth:
     def _place(self, scenario: Scenario, key: str) -> Place:
         """Return where a scenario says something, in the file that it was read from."""
         file = self.answers if scenario.origin == "answer" else self.handwritten
-        ids = [other.id for other in self.scenarios if other.origin == scenario.origin]
-        return place_of(self.read(file), str(file), ["scenarios", ids.index(scenario.id), key])
+        steps = self.document.path_of(scenario.id, scenario.origin) or ()
+        return place_of(self.read(file), str(file), [*steps, key])
 
 
 def _without_facts(scenario: Scenario) -> Scenario:

@@ -142,7 +142,7 @@ def with_answers(handwritten: Scenarios, answers: Sequence[Scenario], where: str
         ScenarioError: For each answer that has the id of a handwritten scenario, or says the opposite
             of one.
     """
-    known = {scenario.id for scenario in handwritten.scenarios}
+    known = {entry.id for entry in (*handwritten.entries, *handwritten.calls)}
     demanded = {call_key(scenario.call): scenario for scenario in handwritten.scenarios}
     errors = [
         ScenarioError(
@@ -162,7 +162,7 @@ def with_answers(handwritten: Scenarios, answers: Sequence[Scenario], where: str
         if (other := demanded.get(call_key(answer.call))) is not None and other.expect is not answer.expect
     ]
     raise_all([*errors])
-    return handwritten.model_copy(update={"scenarios": (*handwritten.scenarios, *answers)})
+    return handwritten.with_more(answers)
 
 
 def record_answer(path: Path, question: OpenQuestion, verdict: Verdict, why: str) -> Scenario:
@@ -211,6 +211,12 @@ def parse_answers(text: str, source: str) -> tuple[Scenario, ...]:
     if "world" in read.model_fields_set:
         raise FormatError(
             "answers have no world of their own", where=source, hint="They hold in that of the scenarios."
+        )
+    if read.stepped:
+        raise FormatError(
+            f"the answer {quoted(read.stepped[0].id)} has steps",
+            where=source,
+            hint="An answer is about one call; write scenarios with steps into the scenarios' file.",
         )
     return tuple(scenario.model_copy(update={"origin": "answer"}) for scenario in read.scenarios)
 

@@ -2,7 +2,9 @@
 
 The stage between `scenarios` and `verify`. Each test holds the policy input that preparation makes of
 the scenario's call and expects the verdict that the scenario demands, not the one the policy gives. A
-scenario that ends before OPA is asked, or whose verdict is the structural floor's, has no test.
+scenario that ends before OPA is asked, or whose verdict is the structural floor's, has no test. A scenario
+with steps has a test for each step, with the labels and totals that the steps before it leave: OPA does not
+fold them, `ironcurtain verify` does.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
+from ironcurtain.analysis.sequences.steps import follow_steps
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import policy_directory
 from ironcurtain.compiler.render.terms import TAB, literal, metadata
@@ -28,9 +31,11 @@ _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 
 def with_policy_tests(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> Bundle:
     """Return the bundle with a `policy_test.rego` for every server that has scenarios."""
-    prepared = prepare_scenarios(scenarios.scenarios, load_described(bundle, scenarios.world))
+    policy = load_described(bundle, scenarios.world)
+    listed = follow_steps(scenarios, policy).decided_by_rules
+    prepared = prepare_scenarios(listed, policy)
     cases: dict[str, dict[str, str]] = {}
-    for scenario in scenarios.scenarios:
+    for scenario in listed:
         if question := _question(scenario, prepared[scenario.id]):
             tests = cases.setdefault(scenario.call.server, {})
             name = _name(scenario, tests)

@@ -134,7 +134,7 @@ def ask_intent(context: IntentContext, cache: AnswerCache, *, ask: bool) -> Inte
     answers = [read_answer(_IntentAnswer, answer.content) for answer in cache.ask(questions)]
     answered = [scenario for answer in answers for scenario in answer.scenarios]
     taken = {call_key(scenario.call) for scenario in context.fixed.scenarios}
-    names = {scenario.id for scenario in context.fixed.scenarios}
+    names = {entry.id for entry in (*context.fixed.entries, *context.fixed.calls)}
     scenarios: list[Scenario] = []
     notes: list[str] = []
     for proposed in answered[:MAX_SCENARIOS]:

@@ -34,9 +34,7 @@ def append_scenarios(path: Path, added: Sequence[Scenario]) -> None:
     before = parse_document(text, str(path), Scenarios)
     appended = text.rstrip("\n") + "\n" + "".join(map(item_text, added))
     # People write this file, too: what cannot be appended to without a change in meaning stays as it is.
-    if _read_back(appended, str(path)) != before.model_copy(
-        update={"scenarios": (*before.scenarios, *added)}
-    ):
+    if _read_back(appended, str(path)) != before.with_more(added):
         raise FormatError(
             "scenarios cannot be appended to this file",
             where=str(path),

@@ -58,7 +58,7 @@ def record_policy(settled: RepairResult, builder: PolicyBuilder, guarantees: Gua
         gathering.result()
     left_out = generated.left_out
     return Baseline(
-        scenarios=demanded.model_copy(update={"scenarios": (*demanded.scenarios, *records)}),
+        scenarios=demanded.with_more(records),
         verification=with_records(settled.tried.verification, records),
         evidence=evidence,
         calls=len(generated.calls),

@@ -27,13 +27,14 @@ from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import matrix_json, matrix_of
 from ironcurtain.analysis.matrix.report import Matrix
+from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.compiler.verify.report import Check
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, Guarantees
-from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system.text import counted
 
 FILE_NAME = "decision-matrix.json"
@@ -94,13 +95,13 @@ class Evidence:
     @cached_property
     def findings(self) -> FindingReport:
         """Everything that stands out, nothing waived."""
-        material = findings.Material(languages, self.scenarios.scenarios, self._decided)
+        material = findings.Material(languages, self._listed, self._decided)
         return findings.find(self._exact, material, self.engine)
 
     @cached_property
     def coverage(self) -> CoverageReport:
         """What scenarios and guarantees reach."""
-        return coverage.coverage(self.guaranteed, self.scenarios.scenarios, self.engine, self._decided)
+        return coverage.coverage(self.guaranteed, self._listed, self.engine, self._decided)
 
     @cached_property
     def clauses(self) -> ClauseReport:
@@ -109,8 +110,13 @@ class Evidence:
         return ClauseReport(revision=self.bundle.revision, clauses=outcomes)
 
     @cached_property
+    def _listed(self) -> tuple[Scenario, ...]:
+        """The scenarios, each step a call of its own."""
+        return single_calls(self.scenarios, self.bundle).scenarios
+
+    @cached_property
     def _decided(self) -> DecidedScenarios:
-        return demanded(self._exact, self.scenarios.scenarios, self.engine)
+        return demanded(self._exact, self._listed, self.engine)
 
     def gathered(self) -> Evidence:
         """Work out all parts that speak of all calls, and return the same evidence."""

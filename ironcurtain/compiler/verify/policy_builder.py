@@ -63,7 +63,7 @@ class PolicyBuilder:
 
     def demanded(self, draft: RepairDraft) -> Scenarios:
         """Return the scenarios of people and of models: what a policy has to make come true."""
-        return self.fixed.model_copy(update={"scenarios": (*self.fixed.scenarios, *draft.intent)})
+        return self.fixed.with_more(draft.intent)
 
     def run(self, draft: RepairDraft) -> TriedDraft:
         """Make a draft's bundle and verify it."""

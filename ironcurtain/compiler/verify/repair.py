@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias, get_args
 
 from pydantic import ValidationError
 
+from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
@@ -242,7 +243,8 @@ def _round(
 
 
 def _failed(draft: RepairDraft, tried: TriedDraft, backend: RepairBackend) -> list[_Failure]:
-    scenarios = {scenario.id: scenario for scenario in (*backend.fixed.scenarios, *draft.intent)}
+    fixed = single_calls(backend.fixed, tried.bundle).scenarios
+    scenarios = {scenario.id: scenario for scenario in (*fixed, *draft.intent)}
     # Which clause a person named no model corrects: there the verdict is as demanded.
     wrong = [m for m in tried.verification.mismatches if m.wrong_clause is None]
     return [(scenarios[mismatch.scenario], mismatch) for mismatch in wrong if mismatch.scenario in scenarios]

@@ -18,6 +18,7 @@ from functools import partial
 
 from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_clause, wrong_clause
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.analysis.sequences.steps import follow_steps
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.revision import is_test
@@ -145,9 +146,10 @@ def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
 
 def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _DecidedScenario:
     policy = load_described(bundle, scenarios.world)
-    prepared = prepare_scenarios(scenarios.scenarios, policy)
+    followed = follow_steps(scenarios, policy)
+    prepared = {**prepare_scenarios(followed.scenarios, policy), **followed.refused}
     decisions = decide_prepared(prepared, bundle, policy, opa)
-    listed, content = scenarios.scenarios, PolicyContent.of(bundle)
+    listed, content = followed.scenarios, PolicyContent.of(bundle)
     mismatches = ((s.id, _mismatch(s, decisions[s.id], content)) for s in listed)
     failed = {id_: mismatch for id_, mismatch in mismatches if mismatch is not None}
     # A record repeats what a policy did; only what somebody demanded can show that it is right.

@@ -10,7 +10,7 @@ totals of the caller and the clock are read. Nothing is kept between two decisio
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -20,20 +20,19 @@ from typing import TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 
-from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.facts import normalise
 from ironcurtain.enforcement.approvals.request import DecidedFacts
 from ironcurtain.enforcement.audit.record_types import Booked
 from ironcurtain.enforcement.facts import clock
-from ironcurtain.enforcement.facts.amounts import AmountError, add, amount_of, as_json, total_text
-from ironcurtain.enforcement.facts.concerned import Counted, FactsOfTool, Labelled
-from ironcurtain.enforcement.facts.memory import SessionMemory, counter_id
+from ironcurtain.enforcement.facts.additions import CountedCall, additions_of
+from ironcurtain.enforcement.facts.concerned import FactsOfTool, Labelled
+from ironcurtain.enforcement.facts.memory import SessionMemory, key_of
 from ironcurtain.enforcement.facts.records import AskServer, LookUpError, Raw, fields_of, look_up_of
 from ironcurtain.enforcement.facts.store import StoreError, TotalKey, TotalsStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Digest, JsonValue
+from ironcurtain.system.frozen import JsonValue
 
 T = TypeVar("T")
 
@@ -42,7 +41,6 @@ LOOK_UP_SECONDS = 10.0
 STORE_SECONDS = 10.0
 """How long a store of totals may take."""
 
-_ONE, _ZERO = Decimal(1), Decimal(0)
 _STORE_THREADS = 8
 
 
@@ -99,24 +97,6 @@ class Gathered:
     totals: Mapping[TotalKey, Decimal] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Total:
-    """One counter of a call: what it stands at, what the call adds, and where it is kept."""
-
-    counted: Counted
-    booked: Booked
-    amount: Decimal
-    is_counted: bool
-
-    @property
-    def key(self) -> TotalKey | None:
-        """The caller's total; None for a counter per session."""
-        caller = self.booked.caller
-        if caller is None:
-            return None
-        return TotalKey(caller, counter_id(self.counted.name, self.counted.declared), self.booked.window)
-
-
 async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, ask: AskServer) -> Gathered:
     """Return the facts that a call is decided on.
 
@@ -132,31 +112,19 @@ async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, a
     records = await _records(concerned, prepared, ask)
     raw = dict(records)
     at = sources.now()
-    caller = caller_of(prepared.caller)
-    counted = [_total(each, prepared, caller, at) for each in concerned.counters]
-    stored = await _stored(counted, sources)
+    additions = additions_of(concerned, prepared, at)
+    stored = await _stored(additions.counted, sources)
     memory = sources.memory
-    sums: dict[tuple[str, str], Decimal] = {}
-    for each in counted:
-        place = (each.counted.name, each.booked.window)
-        before = stored[each.key] if each.key is not None else memory.total(*place)
-        if each.key is None:
-            sums[place] = before
-        if each.counted.is_tested:
-            raw[each.counted.name] = _with_call(each, before)
     labels = {name: memory.has(name) for name in concerned.labels}
-    raw |= labels
-    given = [each for each in concerned.giving if each.condition.matches(prepared)]
-    booked = [each.booked for each in counted if each.is_counted]
-    booked += [Booked(fact=each.name) for each in given if each.fact.from_result is None]
+    raw |= {**additions.totals(memory, stored.__getitem__), **labels}
     return Gathered(
         at=at,
         facts=_of_their_types(concerned, raw, at),
         decided=DecidedFacts(raw, {**records, **labels}),
-        booked=tuple(booked),
-        awaited=tuple(each for each in given if each.fact.from_result is not None),
+        booked=additions.booked,
+        awaited=additions.awaited,
         labels=labels,
-        sums=sums,
+        sums={each.place: memory.total(*each.place) for each in additions.counted if each.key is None},
         totals=stored,
     )
 
@@ -202,22 +170,12 @@ async def renewed(gathered: Gathered, sources: Sources) -> Gathered:
 
 
 async def _book_shared(shared: list[Booked], gathered: Gathered, sources: Sources) -> bool:
-    added = {_key(each): Decimal(each.add or 0) for each in shared}
+    added = {key_of(each): Decimal(each.add or 0) for each in shared}
     if not await sources.stored(partial(sources.store.book, gathered.totals, added)):
         return False
     for each in shared:
         sources.memory.add(each)
     return True
-
-
-def caller_of(caller: Mapping[str, JsonValue]) -> Digest:
-    """Return the digest of whom an agent acts for: of `sub` if it is known, else of all caller facts."""
-    who = caller.get("sub")
-    return json_text.digest(["sub", who] if who is not None else ["facts", dict(caller)])
-
-
-def _key(booked: Booked) -> TotalKey:
-    return TotalKey(booked.caller or "", counter_id(booked.fact, booked.declared), booked.window)
 
 
 async def _records(concerned: FactsOfTool, prepared: Prepared, ask: AskServer) -> Raw:
@@ -254,34 +212,7 @@ async def _answer(
     raise FactUnavailableError(name, f"the look-up gave no answer within {LOOK_UP_SECONDS:g} seconds")
 
 
-def _total(counted: Counted, prepared: Prepared, caller: Digest, at: datetime) -> _Total:
-    fact = counted.fact
-    is_counted = counted.condition is not None and counted.condition.matches(prepared)
-    try:
-        amount = _amount(counted, prepared) if is_counted else _ZERO
-    except AmountError as error:
-        raise FactUnavailableError(counted.name, str(error)) from None
-    is_shared = fact.per == "caller"
-    booked = Booked(
-        fact=counted.name,
-        add=total_text(amount),
-        window=clock.window_of(fact.window, fact.zone, at),
-        caller=caller if is_shared else None,
-        declared=counted.declared if is_shared else "",
-    )
-    return _Total(counted, booked, amount, is_counted)
-
-
-def _amount(counted: Counted, prepared: Prepared) -> Decimal:
-    if counted.fact.add is None:
-        return _ONE
-    value: JsonValue = prepared.call.arguments
-    for step in pointers.steps_of(counted.fact.add.arg):
-        value = value.get(step) if isinstance(value, dict) else None
-    return amount_of(value)
-
-
-async def _stored(counted: list[_Total], sources: Sources) -> dict[TotalKey, Decimal]:
+async def _stored(counted: Sequence[CountedCall], sources: Sources) -> dict[TotalKey, Decimal]:
     """Return the totals of the caller; a store that holds less than this session booked has lost some."""
     keys = {each.key: each.counted.name for each in counted if each.key is not None}
     if not keys:
@@ -295,10 +226,3 @@ async def _stored(counted: list[_Total], sources: Sources) -> dict[TotalKey, Dec
         if total < sources.memory.least(key):
             raise FactUnavailableError(keys[key], "the store holds less than this session has booked")
     return found
-
-
-def _with_call(total: _Total, before: Decimal) -> JsonValue:
-    try:
-        return as_json(add(before, total.amount))
-    except AmountError as error:
-        raise FactUnavailableError(total.counted.name, str(error)) from None

@@ -143,17 +143,16 @@ def scenario_place(subject: PolicyUnderReview, scenario: Scenario, key: str) -> 
     """Return file and line of what a scenario says."""
     written = subject.root / subject.settings.scenarios
     file = written.with_name(ANSWERS_FILE) if scenario.origin == "answer" else written
-    number = _number(file, scenario) if subject.in_project else None
-    if number is None:
+    steps = _path(file, scenario) if subject.in_project else None
+    if steps is None:
         file = subject.scenarios_file.path
-        number = subject.scenarios.scenarios.index(scenario)
-    return shown_path(file), place_of(read_text(file), str(file), ["scenarios", number, key]).line
+        steps = subject.scenarios.path_of(scenario.id) or ()
+    return shown_path(file), place_of(read_text(file), str(file), [*steps, key]).line
 
 
-def _number(file: Path, scenario: Scenario) -> int | None:
-    """Return the place of a scenario in a file; None if it is not there, or the file cannot be read."""
+def _path(file: Path, scenario: Scenario) -> tuple[str | int, ...] | None:
+    """Return where a scenario stands in a file; None if it is not there, or the file cannot be read."""
     try:
-        listed = load(file, Scenarios).scenarios if has_content(file) else ()
+        return load(file, Scenarios).path_of(scenario.id) if has_content(file) else None
     except IronCurtainError:  # what is wrong with it is told by the check of sources
         return None
-    return next((number for number, each in enumerate(listed) if each.id == scenario.id), None)

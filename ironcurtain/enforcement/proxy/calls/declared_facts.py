@@ -18,10 +18,10 @@ from ironcurtain.enforcement.facts.gather import Gathered, Sources, book, gather
 from ironcurtain.enforcement.facts.memory import BOOKED
 from ironcurtain.enforcement.facts.records import AskServer, Result
 from ironcurtain.enforcement.facts.store import StoreError
-from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
+from ironcurtain.enforcement.facts.unavailable import FactUnavailableError, fact_unavailable
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, may_go_on
-from ironcurtain.enforcement.proxy.calls.refusal import fact_unavailable, not_booked
+from ironcurtain.enforcement.proxy.calls.refusal import not_booked
 from ironcurtain.model.decision import Decision
 
 JudgeAgain = Callable[[EvaluatedCall], Awaitable[EvaluatedCall]]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ironcurtain.decision.agent_view import AgentView, agent_view
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalState
 from ironcurtain.enforcement.audit.record_types import Approval
+from ironcurtain.enforcement.facts.unavailable import fact_unavailable
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls import repeated_calls
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
@@ -95,22 +95,6 @@ def unsettled(evaluated: EvaluatedCall) -> EvaluatedCall:
         }
     )
     return replace(evaluated, decision=decision, approval=_void(evaluated), state="denied", forwarded=False)
-
-
-def fact_unavailable(
-    decision: Decision, why: str, arguments: Mapping[str, JsonValue] | None = None
-) -> Decision:
-    """Refuse a call that cannot be decided without a fact that cannot be had."""
-    return decision.model_copy(
-        update={
-            "verdict": Verdict.DENY,
-            "rule": ReservedRule.FACT_UNAVAILABLE.value,
-            "reason": why,
-            "clause": None,
-            "clause_text": None,
-            "arguments": arguments if arguments is not None else decision.arguments,
-        }
-    )
 
 
 def not_booked(evaluated: EvaluatedCall, why: str) -> EvaluatedCall:

@@ -65,7 +65,7 @@ def too_few(name: str, count: int, least: int, what: str) -> Problem:
 
 
 def _of(subject: PolicyUnderReview, *, generated: bool) -> Mapping[str, Scenario]:
-    listed = subject.scenarios.scenarios
+    listed = subject.scenarios.calls
     return {each.id: each for each in listed if (each.origin == "generated") is generated}
 
 

@@ -15,6 +15,7 @@ from ironcurtain.analysis.findings.findings import waived
 from ironcurtain.analysis.findings.report import SEVERITIES, Finding, StaleWaiver
 from ironcurtain.analysis.mutation.report import MutantResult
 from ironcurtain.analysis.mutation.score import mutation_score
+from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.compiler.verify.gate_report import Check, Problem, Severity
 from ironcurtain.integrations.gate.checks.behaviour import witness_words
 from ironcurtain.integrations.gate.subject import PolicyUnderReview
@@ -173,7 +174,8 @@ def attacked(subject: PolicyUnderReview) -> tuple[Check, ...]:
         return (Check(name=name, status="skipped", summary="none is demanded"),)
     # Loading it takes longer than some checks, and most projects do not ask for it.
     run = importlib.import_module("ironcurtain.analysis.attack.run")
-    evidence, scenarios = subject.evidence.guaranteed, subject.scenarios.scenarios
+    evidence = subject.evidence.guaranteed
+    scenarios = single_calls(subject.scenarios, subject.bundle).scenarios
     report: AttackReport = run.attack(evidence, scenarios, subject.engine)
     problems = tuple(
         _problem(subject, number, each, break_lines(each)) for number, each in enumerate(report.breaks, 1)

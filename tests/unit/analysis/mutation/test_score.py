@@ -110,7 +110,7 @@ def test_the_missing_scenarios_make_the_score_whole() -> None:
     known = scenarios("docs")
     report = score(known)
     assert report.survived > 0
-    added = known.model_copy(update={"scenarios": (*known.scenarios, *survivors(report))})
+    added = known.with_more(survivors(report))
     assert score(added).score == 100
 
 
@@ -156,4 +156,4 @@ def test_a_policy_that_fails_its_own_scenarios_has_no_score() -> None:
     wrong = scenarios("docs")
     spoilt = wrong.scenarios[0].model_copy(update={"expect": "deny", "rule": None})
     with pytest.raises(VerificationError, match="the scenario docs expects deny"):
-        score(wrong.model_copy(update={"scenarios": (spoilt,)}))
+        score(wrong.model_copy(update={"entries": (spoilt,)}))
