@@ -193,7 +193,7 @@ async def _gathered(
         async def ask(wanted: LookUp, records: dict[str, Any] = records) -> Result:
             return {"structuredContent": records["order" if wanted.tool == "get_order" else "owner"]}
 
-        sources.now = lambda at=at: at
+        sources.now = partial(_same, at)
         try:
             gathered = await gather(facts, asked, sources, ask)
         except FactUnavailableError as error:
@@ -205,3 +205,7 @@ async def _gathered(
         if step.is_sent:
             assert await book(gathered, sources)
     return found
+
+
+def _same(at: datetime) -> datetime:
+    return at
