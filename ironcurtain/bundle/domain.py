@@ -125,14 +125,14 @@ def open_domain(path: Path, key: PublicKey) -> Domain:
         raise
     try:
         jws = PyJWS(algorithms=[key.algorithm])
-        found = jws.decode_complete(signed.signature, key.key, algorithms=[key.algorithm])
+        decoded = jws.decode_complete(signed.signature, key.key, algorithms=[key.algorithm])
     except PyJWTError:
         raise BundleSignatureError(
             f"the signature is not of the key {key.id}",
             where=str(path),
             hint="It was signed with another key, or changed afterwards.",
         ) from None
-    if found["header"].get("typ") != _TYPE or found["payload"] != _content(signed.domain):
+    if decoded["header"].get("typ") != _TYPE or decoded["payload"] != _content(signed.domain):
         raise BundleSignatureError(
             "the signature is over something else", where=str(path), hint="Sign the domain again."
         )

@@ -76,11 +76,11 @@ def parse_manifest(content: bytes, where: str) -> Manifest:
 
 def _refuse_newer(value: JsonValue, where: str) -> None:
     metadata = value.get("metadata") if isinstance(value, dict) else None
-    found = metadata.get("format") if isinstance(metadata, dict) else None
-    newer = re.fullmatch(r"ironcurtain/bundle/v([0-9]{1,9})", found) if isinstance(found, str) else None
+    version = metadata.get("format") if isinstance(metadata, dict) else None
+    newer = re.fullmatch(r"ironcurtain/bundle/v([0-9]{1,9})", version) if isinstance(version, str) else None
     if newer and int(newer[1]) > 1:
         raise NewerFormatError(
-            f"the bundle is of format {quoted(str(found))}; this IronCurtain reads {FORMAT}",
+            f"the bundle is of format {quoted(str(version))}; this IronCurtain reads {FORMAT}",
             where=where,
             hint="Update IronCurtain.",
         )

@@ -82,8 +82,8 @@ class Admission:
 
     def classification(self, server: str, tool: str) -> Classification | None:
         """Return what kind of tool it is; None where it is none of a gateway."""
-        found = self._tool(server, tool)
-        return found.classification if found is not None else None
+        definition = self._tool(server, tool)
+        return definition.classification if definition is not None else None
 
     def is_ours(self, server: str) -> bool:
         """Tell whether calls of a server are a gateway's; where there is one, those of no server are, too."""
@@ -93,8 +93,8 @@ class Admission:
         """Tell whether a tool is listed to a caller: others could be called by it never."""
         if server not in self._gateways:
             return True
-        found = self._tool(server, tool)
-        return found is not None and self._base(found, principal) is None
+        definition = self._tool(server, tool)
+        return definition is not None and self._base(definition, principal) is None
 
     async def check(
         self, server: str, tool: str, arguments: JsonSource | bytes, principal: Principal | None
@@ -102,16 +102,16 @@ class Admission:
         """Return why a call does not come to the policy; None where it does."""
         if not self.is_ours(server):
             return None
-        found = self._tool(server, tool)
+        definition = self._tool(server, tool)
         if principal is None:
             return Refused(Stage.AUTH, "It is not known who calls.")
-        if found is None:
+        if definition is None:
             return Refused(Stage.REGISTRY, "There is no such tool.")
-        refused = self._base(found, principal)
+        refused = self._base(definition, principal)
         if refused is not None or isinstance(arguments, bytes):
             return refused
-        given = _validated(found, arguments)
-        return given if isinstance(given, Refused) else await self._elevated(found, given, principal)
+        given = _validated(definition, arguments)
+        return given if isinstance(given, Refused) else await self._elevated(definition, given, principal)
 
     async def check_again(
         self, server: str, tool: str, arguments: Mapping[str, JsonSource], principal: Principal | None
@@ -120,8 +120,8 @@ class Admission:
 
         A path can be spelled so that only its canonical form is one that needs more.
         """
-        found = self._tool(server, tool)
-        if found is None or found.elevated_if is None:
+        definition = self._tool(server, tool)
+        if definition is None or definition.elevated_if is None:
             return None
         return await self.check(server, tool, {**arguments}, principal)
 

@@ -69,12 +69,12 @@ class Command:
         """
         text = plain_text(written)
         try:
-            found: JsonValue = self._read(text)
+            parsed: JsonValue = self._read(text)
         except (ValueError, RecursionError) as error:
             raise CommandFailedError(
                 f"its output is not of the declared form ({type(error).__name__})"
             ) from None
-        return found
+        return parsed
 
     def _read(self, text: str) -> Any:  # noqa: ANN401 - whatever a team's own reader returns
         if self.output == "text":
@@ -215,12 +215,12 @@ def plain_text(written: bytes) -> str:
 
 async def _read_up_to(stream: ByteReceiveStream, most: int) -> bytes | None:
     """Return all that comes; None if that is too much."""
-    found = bytearray()
+    output = bytearray()
     async for chunk in stream:
-        found += chunk
-        if len(found) > most:
+        output += chunk
+        if len(output) > most:
             return None
-    return bytes(found)
+    return bytes(output)
 
 
 async def _drain(stream: ByteReceiveStream) -> None:

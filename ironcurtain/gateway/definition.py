@@ -287,7 +287,7 @@ class _Check:
         self, required: object, condition: object, elevated: object
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Check who may call; return the names of permissions that are some, always and elevated."""
-        found = self._permission_names(required, "permissions")
+        names = self._permission_names(required, "permissions")
         if isinstance(required, Sequence) and not required:
             self.wrong("it requires no permission", 'Write permissions=["public"] if it is for everybody.')
         more = self._permission_names(elevated, "elevated_permissions")
@@ -298,7 +298,7 @@ class _Check:
                 "elevated_if and elevated_permissions belong together",
                 "Give both: when more is needed, and what.",
             )
-        return found, more
+        return names, more
 
     def _permission_names(self, names: object, what: str) -> tuple[str, ...]:
         in_order = names if isinstance(names, Sequence) else None

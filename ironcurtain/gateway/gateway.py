@@ -166,28 +166,28 @@ class Gateway:
         raise_all(list(self._problems()))
 
     def _problems(self) -> list[IronCurtainError]:
-        found: list[IronCurtainError] = [problem for tool in self._given for problem in tool.problems]
+        problems: list[IronCurtainError] = [problem for tool in self._given for problem in tool.problems]
         try:
             _NAME.validate_python(self.name)
         except ValidationError:
-            found.append(
+            problems.append(
                 self._wrong(f"{quoted(str(self.name))} is no name", "Use letters, digits, `-` and `_`.")
             )
         if not self._given:
-            found.append(self._wrong("it has no tools", "Give it what define_tool returns."))
+            problems.append(self._wrong("it has no tools", "Give it what define_tool returns."))
         if len(self._given) > MAX_TOOLS:
-            found.append(self._wrong(f"it has more than {MAX_TOOLS:,} tools", "Make several gateways."))
+            problems.append(self._wrong(f"it has more than {MAX_TOOLS:,} tools", "Make several gateways."))
         counts = Counter(tool.name for tool in self._given)
         for tool in self._given:
-            found += self._problems_of(tool, counts[tool.name])
-        return found
+            problems += self._problems_of(tool, counts[tool.name])
+        return problems
 
     def _problems_of(self, tool: Tool, count: int) -> list[IronCurtainError]:
         """Return what is wrong with a tool in this gateway."""
-        found: list[IronCurtainError] = []
+        problems: list[IronCurtainError] = []
 
         def wrong(what: str, hint: str) -> None:
-            found.append(GatewayError(f"tool {quoted(tool.name)}: {what}", where=tool.place, hint=hint))
+            problems.append(GatewayError(f"tool {quoted(tool.name)}: {what}", where=tool.place, hint=hint))
 
         if count > 1:
             wrong("another tool has the same name", "Rename one of the two.")
@@ -198,7 +198,7 @@ class Gateway:
         allowed = self._allowed
         if isinstance(handler, Command) and allowed is not None and handler.program not in allowed:
             wrong(f"it may not run {quoted(handler.program)}", "Add the program to allowed_commands.")
-        return found
+        return problems
 
     def _wrong(self, what: str, hint: str) -> GatewayError:
         return GatewayError(f"gateway {quoted(str(self.name))}: {what}", where=self.place, hint=hint)

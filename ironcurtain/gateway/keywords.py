@@ -58,5 +58,5 @@ def told_with_the_rest(
 
 def near(name: str, known: tuple[str, ...]) -> str:
     """Return a hint about a name that does not exist: the one perhaps meant, or all that there are."""
-    found = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {quoted(found[0])}?" if found else f"There is {', '.join(known)}."
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {quoted(close[0])}?" if close else f"There is {', '.join(known)}."

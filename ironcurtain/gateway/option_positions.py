@@ -91,8 +91,8 @@ def _examples(kind: Any, text: str) -> list[Any]:  # noqa: ANN401 - values of an
     if origin is Annotated:
         return _examples(inner[0], text)
     if origin in (Union, types.UnionType):
-        found = [value for each in inner if each is not type(None) for value in _examples(each, text)]
-        return [*found, None] if type(None) in inner else found
+        examples = [value for each in inner if each is not type(None) for value in _examples(each, text)]
+        return [*examples, None] if type(None) in inner else examples
     if origin in (list, tuple, set, frozenset) and inner:
         return [origin([_examples(inner[0], text)[0]]), origin()]
     return list(inner) if origin is Literal else _plain(kind, text)

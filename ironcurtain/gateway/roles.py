@@ -69,17 +69,19 @@ def arguments_of(model: type[BaseModel], personal: frozenset[str]) -> tuple[Argu
     Raises:
         UnclearRolesError: If a marker stands where it cannot be followed.
     """
-    found = []
+    annotated = []
     for name, field in model.model_fields.items():
         told = told_name(name, field)
         leaves = list(_leaves(field.annotation, (told,), _marks(field.metadata), 0))
         pii = name in personal or told in personal
         if (len(leaves) == 1 and leaves[0].pointer == (told,)) or not any(leaf.marks for leaf in leaves):
             marks = leaves[0].marks if leaves else ()
-            found.append(Argument(name=told, roles=_roles(marks), pii=pii))
+            annotated.append(Argument(name=told, roles=_roles(marks), pii=pii))
             continue
-        found += [Argument(name=_pointer(leaf.pointer), roles=_roles(leaf.marks), pii=pii) for leaf in leaves]
-    return tuple(found)
+        annotated += [
+            Argument(name=_pointer(leaf.pointer), roles=_roles(leaf.marks), pii=pii) for leaf in leaves
+        ]
+    return tuple(annotated)
 
 
 def changed_resources(
@@ -177,8 +179,10 @@ def _leaves(kind: Any, at: tuple[str, ...], marks: tuple[Is, ...], level: int) -
     if origin is Annotated:
         yield from _leaves(inner[0], at, (*marks, *_marks(inner[1:])), level)
     elif origin in (Union, types.UnionType):
-        found = [leaf for each in inner if each is not type(None) for leaf in _leaves(each, at, marks, level)]
-        yield from _joined(found)
+        leaves = [
+            leaf for each in inner if each is not type(None) for leaf in _leaves(each, at, marks, level)
+        ]
+        yield from _joined(leaves)
     elif origin in _LISTS:
         below = [each for each in inner if each is not Ellipsis]
         elements = [leaf for each in below for leaf in _leaves(each, (*at, "*"), (), level + 1)]

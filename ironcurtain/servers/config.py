@@ -72,12 +72,12 @@ class ServerConfig:
 
 def real_paths(written: Iterable[str], *, home: Path, directory: Path) -> list[Path]:
     """Return the real paths of what a configuration names: relative ones start at its directory."""
-    found = []
+    problems = []
     for text in written:
         expanded = home / text[2:] if text.startswith("~/") else Path(text)
         path = home if text == "~" else expanded
-        found.append(Path(os.path.realpath(path if path.is_absolute() else directory / path)))
-    return found
+        problems.append(Path(os.path.realpath(path if path.is_absolute() else directory / path)))
+    return problems
 
 
 def load_servers(path: Path) -> ServerConfig:
@@ -158,5 +158,5 @@ def _note(key: str, where: str) -> str:
 def _nearly(key: str) -> str | None:
     """Return the key of ours that this one was probably meant to be."""
     plain = {ours.lower(): ours for ours in _KEYS}
-    found = difflib.get_close_matches(key.lower().replace("_", "").replace("-", ""), plain, n=1, cutoff=_NEAR)
-    return plain[found[0]] if found else None
+    close = difflib.get_close_matches(key.lower().replace("_", "").replace("-", ""), plain, n=1, cutoff=_NEAR)
+    return plain[close[0]] if close else None

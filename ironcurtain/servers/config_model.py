@@ -106,8 +106,8 @@ class Server(BaseModel):
     @field_validator("pass_meta")
     @classmethod
     def _not_the_protocols_own(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if own := [name for name in names if name == "progressToken" or name.startswith(PROTOCOL_META)]:
-            msg = f"passMeta: {own[0]} belongs to the protocol"
+        if reserved := [name for name in names if name == "progressToken" or name.startswith(PROTOCOL_META)]:
+            msg = f"passMeta: {reserved[0]} belongs to the protocol"
             raise ValueError(msg)
         return names
 

@@ -144,11 +144,11 @@ def _watch(owner: int) -> None:
 
 def kill_below(pid: int) -> None:
     """Kill all that descends from a process; what they leave behind becomes its child and goes next."""
-    while found := list(_children(pid)):
-        for child in found:
+    while children := list(_children(pid)):
+        for child in children:
             with contextlib.suppress(OSError):
                 os.kill(child, signal.SIGKILL)
-        for child in found:
+        for child in children:
             with contextlib.suppress(OSError):
                 os.waitpid(child, 0)
 

@@ -114,14 +114,14 @@ def _is_held(server: Server, *, saved: bool) -> bool:
 
 def _files(config: ServerConfig, names: Iterable[str], output: Path) -> dict[str, Path]:
     """Return the file with the tools of each server that has one."""
-    found = {}
+    tools = {}
     for name in names:
         saved, recorded = config.servers[name].tools, output / DIRECTORY / f"{name}.json"
         if saved:
-            found[name] = config.directory / saved
+            tools[name] = config.directory / saved
         elif recorded.is_file():
-            found[name] = recorded.absolute()
-    return found
+            tools[name] = recorded.absolute()
+    return tools
 
 
 def _from_files(config: ServerConfig, files: Mapping[str, Path]) -> ServerConfig:

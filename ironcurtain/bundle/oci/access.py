@@ -140,11 +140,11 @@ def _docker_login(host: str) -> str | None:
     path = (Path(directory) if directory else Path.home() / ".docker") / "config.json"
     if not path.is_file():
         return None
-    found = load(path, _DockerConfig).auths.get(host)
-    if found is None or not found.auth:
+    login = load(path, _DockerConfig).auths.get(host)
+    if login is None or not login.auth:
         return None
     try:
-        return base64.b64decode(found.auth, validate=True).decode()
+        return base64.b64decode(login.auth, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         raise UsageError(f"the login for {host} cannot be read", where=str(path)) from None
 

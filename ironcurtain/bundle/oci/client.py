@@ -109,8 +109,8 @@ async def _push(archive: bytes, reference: Reference, access: RegistryAccess) ->
         for blob in (artifact.config, artifact.layer):
             await registry.put_blob(blob)
         await registry.put_manifest(artifact.manifest, reference.wanted)
-        found = await registry.bundle(reference.wanted)
-        if found is None or found.digest != artifact.digest:
+        manifest = await registry.bundle(reference.wanted)
+        if manifest is None or manifest.digest != artifact.digest:
             raise RegistryError(
                 "the tag does not hold what was pushed",
                 where=reference.text,
@@ -121,10 +121,10 @@ async def _push(archive: bytes, reference: Reference, access: RegistryAccess) ->
 
 async def _pull(reference: Reference, access: RegistryAccess) -> Pulled:
     async with _opened(reference, access) as registry:
-        found = await registry.bundle(reference.wanted)
-    if found is None:
+        manifest = await registry.bundle(reference.wanted)
+    if manifest is None:
         raise RegistryError("nothing is there", where=reference.text, hint="Look at the name and the tag.")
-    return found
+    return manifest
 
 
 @asynccontextmanager

@@ -63,15 +63,15 @@ class Reference:
         Raises:
             UsageError: If it is none.
         """
-        found = _REFERENCE.fullmatch(text)
-        if found is None:
+        match = _REFERENCE.fullmatch(text)
+        if match is None:
             raise UsageError(
                 f"{quoted(text)} names no artifact of a registry",
                 hint="Write it as oci://HOST/NAME:TAG, in lower case, without a user or a password.",
             )
-        host = found["host"] + (f":{found['port']}" if found["port"] else "")
-        tag = found["tag"] or (None if found["digest"] else "latest")
-        return cls(text, host, found["name"], tag, found["digest"])
+        host = match["host"] + (f":{match['port']}" if match["port"] else "")
+        tag = match["tag"] or (None if match["digest"] else "latest")
+        return cls(text, host, match["name"], tag, match["digest"])
 
     @property
     def is_loopback(self) -> bool:

@@ -129,9 +129,9 @@ def _confirmations(path: Path, servers: set[str]) -> Confirmations:
     from ironcurtain.compiler.annotate.confirmations import Confirmations
     from ironcurtain.system.files import has_content, load
 
-    found = load(path, Confirmations) if has_content(path) else Confirmations()
-    about = tuple(entry for entry in found.confirmed if entry.server in servers)
-    return found.model_copy(update={"confirmed": about})
+    confirmations = load(path, Confirmations) if has_content(path) else Confirmations()
+    about = tuple(entry for entry in confirmations.confirmed if entry.server in servers)
+    return confirmations.model_copy(update={"confirmed": about})
 
 
 def _previous(output: Path, servers: set[str]) -> Annotations | None:

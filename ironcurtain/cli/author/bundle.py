@@ -83,14 +83,14 @@ def command(
     check_annotations(annotated, registry)
     compiled = load(Path(policy), CompiledPolicy)
     named = load(Path(lists), Lists) if lists is not None else None
-    found = find(Path(opa) if opa is not None else None)
-    engine = OpaCommand(found)
+    program = find(Path(opa) if opa is not None else None)
+    engine = OpaCommand(program)
     bundle = assemble(
         compiled,
         annotated,
         named,
         registry=registry,
-        release=Release(engine_version=found.version, serial=serial),
+        release=Release(engine_version=program.version, serial=serial),
         custom=check_modules(read_modules(Path(custom)), engine, registry) if custom is not None else (),
     )
     check_bundle(bundle, registry, engine)

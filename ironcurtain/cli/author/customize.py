@@ -64,24 +64,24 @@ def command(
     project = read_project(config)
     base = project_clauses(project, own=False)
     file = project.own_guidance
-    own = _existing(file)
+    existing = _existing(file)
     said = " ".join(wish) or click.prompt("What shall change?", err=True)
     with spending(max_cost) as ledger:
         cache = answer_cache(project, _KEPT, model, ledger)
-        found = _converse(base, own, file.name, said, cache)
-    if found.remark:
-        click.echo(printable(found.remark), err=True)
-    for finding in found.findings:
+        proposed = _converse(base, existing, file.name, said, cache)
+    if proposed.remark:
+        click.echo(printable(proposed.remark), err=True)
+    for finding in proposed.findings:
         click.echo(printable(finding.line), err=True)
-    if not found.difference:
+    if not proposed.difference:
         click.echo("nothing to change", err=True)
         return Exit.YES
-    click.echo(printable_lines(found.difference))
+    click.echo(printable_lines(proposed.difference))
     if dry_run:
         return Exit.YES
     if not yes and not click.confirm("Write this?", default=False, err=True):
         return Exit.NO
-    atomic_write(file, found.text.encode(), mode=0o600)
+    atomic_write(file, proposed.text.encode(), mode=0o600)
     cache.published()
     _say_what_reads_it(project, file)
     return Exit.YES
@@ -102,17 +102,17 @@ def _converse(
     conversation = [ConversationTurn(who="person", said=said)]
     for _ in range(_MAX_TURNS):
         (answer,) = cache.ask([customize_question(base, own, source, conversation)])
-        found = proposal(answer.content, own, source)
-        if not found.question:
-            return found
+        proposed = proposal(answer.content, own, source)
+        if not proposed.question:
+            return proposed
         if not terminal.is_there():
             break
-        reply = click.prompt(printable(found.question), err=True)
+        reply = click.prompt(printable(proposed.question), err=True)
         conversation += [
-            ConversationTurn(who="helper", said=found.question),
+            ConversationTurn(who="helper", said=proposed.question),
             ConversationTurn(who="person", said=reply),
         ]
-    raise OpenQuestionError(found.question, hint="Say it in the wish, and run the command again.")
+    raise OpenQuestionError(proposed.question, hint="Say it in the wish, and run the command again.")
 
 
 def _existing(file: Path) -> str:

@@ -164,13 +164,13 @@ def verify(
         return Exit.NO
     paths = _paths(log, directory, head)
     told = _told(paths, key, witness)
-    found = witnessed(_verified(paths, key, use_head=not no_head), paths, told)
-    if not found.intact:
+    verification = witnessed(_verified(paths, key, use_head=not no_head), paths, told)
+    if not verification.intact:
         status = Exit.NO
     else:
-        status = Exit.YES if no_head or found.truncation == "checked" else Exit.NO_ANSWER
+        status = Exit.YES if no_head or verification.truncation == "checked" else Exit.NO_ANSWER
     if not (quiet and status is Exit.YES):
-        print_result(found, verification_lines(found), format_)
+        print_result(verification, verification_lines(verification), format_)
     return status
 
 
@@ -219,9 +219,9 @@ def report(
     from ironcurtain.enforcement.audit.summary import report_lines
 
     paths = _paths(log, directory, head)
-    found = sum_up(read_records(paths), _verified(paths, key))
-    print_result(found, report_lines(found, markdown=format_ == "markdown"), format_)
-    return Exit.YES if found.verification.intact else Exit.NO
+    summary = sum_up(read_records(paths), _verified(paths, key))
+    print_result(summary, report_lines(summary, markdown=format_ == "markdown"), format_)
+    return Exit.YES if summary.verification.intact else Exit.NO
 
 
 @command.command()
@@ -250,8 +250,8 @@ def state(*, log: str | None, directory: str | None, head: str | None, key: str 
     if not verified.intact:
         print_result(verified, verification_lines(verified), format_)
         return Exit.NO
-    found = state_of(paths.session, read_records(paths))
-    print_result(found, state_lines(found), format_)
+    memory = state_of(paths.session, read_records(paths))
+    print_result(memory, state_lines(memory), format_)
     return Exit.YES
 
 
@@ -268,8 +268,8 @@ def _verified(paths: LogPaths, key: str | None, *, use_head: bool = True) -> Aud
     from ironcurtain.enforcement.audit.reader import verify as verify_log
 
     file = _key_file(paths, key)
-    found = verify_log(paths, key=read_key(file) if file else None, use_head=use_head)
-    return found.model_copy(update={"key": str(file) if found.keyed else None})
+    verification = verify_log(paths, key=read_key(file) if file else None, use_head=use_head)
+    return verification.model_copy(update={"key": str(file) if verification.keyed else None})
 
 
 def _told(paths: LogPaths, key: str | None, witness: str | None) -> list[Head] | None:

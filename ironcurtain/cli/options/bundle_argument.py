@@ -49,13 +49,13 @@ def bundle_argument(
         @functools.wraps(command)
         def inner(*, bundle: str | None, positions: tuple[str, ...], **options: object) -> object:
             first, others = _divided(positions, len(own), needed)
-            found = one_bundle(bundle, first)
-            if explicit and found is None:
+            only = one_bundle(bundle, first)
+            if explicit and only is None:
                 raise no_bundle()
             if needed == "all" and len(others) < len(own):
                 raise UsageError(f"give {shown}", hint="See the command's --help.")
             values = dict(zip(own, (*others, *[None] * len(own)), strict=False))
-            return command(bundle=found, **values, **options)
+            return command(bundle=only, **values, **options)
 
         metavar = f"[BUNDLE] {shown}".strip()
         with_positions = click.argument("positions", nargs=-1, metavar=metavar)(inner)

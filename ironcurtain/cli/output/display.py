@@ -171,6 +171,6 @@ def _wrapped(line: str, indent: str, width: int) -> Iterator[str]:
 
 def _coloured(line: str) -> str:
     for pattern, colour in _STYLES:
-        if found := pattern.match(line):
-            return click.style(found[0], fg=colour, bold=True) + line[found.end() :]
+        if match := pattern.match(line):
+            return click.style(match[0], fg=colour, bold=True) + line[match.end() :]
     return line

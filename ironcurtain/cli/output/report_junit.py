@@ -39,9 +39,9 @@ def _suite(check: Check) -> ET.Element:
 
 def _case(check: Check, name: str) -> ET.Element:
     case = ET.Element("testcase", name=printable(name), classname=f"{_NAME}.{printable(check.name)}")
-    own = [problem for problem in check.failing if problem.id == name]
-    if own:
-        _add(case, "failure", own[0].message, (_told(problem) for problem in own))
+    problems = [problem for problem in check.failing if problem.id == name]
+    if problems:
+        _add(case, "failure", problems[0].message, (_told(problem) for problem in problems))
     elif check.status == "skipped":
         _add(case, "skipped", check.summary, ())
     elif check.status == "unexamined":

@@ -21,8 +21,8 @@ _NO_PLACE = "ironcurtain.toml"
 
 def sarif_text(report: GateReport) -> str:
     """Return the report as a SARIF log; fingerprints are of what a problem is about, so they stay."""
-    found = [(check, problem) for check in report.checks for problem in _problems(check)]
-    rules = list(dict.fromkeys(_rule_id(check, problem) for check, problem in found))
+    problems = [(check, problem) for check in report.checks for problem in _problems(check)]
+    rules = list(dict.fromkeys(_rule_id(check, problem) for check, problem in problems))
     run: dict[str, JsonValue] = {
         "tool": {
             "driver": {
@@ -36,7 +36,7 @@ def sarif_text(report: GateReport) -> str:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The working directory."}}},
         "columnKind": "unicodeCodePoints",
         "properties": {"revision": report.revision, "engine": report.engine_version},
-        "results": [_result(check, problem, rules) for check, problem in found],
+        "results": [_result(check, problem, rules) for check, problem in problems],
     }
     return ascii_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 

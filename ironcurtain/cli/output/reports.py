@@ -38,7 +38,7 @@ def formats_of(paths: Sequence[str]) -> dict[Path, str]:
     Raises:
         UsageError: If a suffix names none; it is asked before any work is done.
     """
-    found = {}
+    fields = {}
     for name in paths:
         path = Path(name)
         suffix = ".sarif" if path.name.endswith(".sarif.json") else path.suffix
@@ -48,8 +48,8 @@ def formats_of(paths: Sequence[str]) -> dict[Path, str]:
                 where=name,
                 hint=f"There are: {', '.join(f'{s} ({f})' for s, f in _SUFFIXES.items())}.",
             )
-        found[path] = _SUFFIXES[suffix]
-    return found
+        fields[path] = _SUFFIXES[suffix]
+    return fields
 
 
 def emit(report: GateReport, format_: str, files: dict[Path, str], *, quiet: bool) -> None:

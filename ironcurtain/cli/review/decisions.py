@@ -119,5 +119,5 @@ def _stated(line: dict[str, JsonValue], stated: StatedFacts) -> StatedFacts | No
 
 
 def _id(value: JsonValue) -> str | None:
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if found is None or isinstance(found, str) else json.dumps(found)
+    id_ = value.get("id") if isinstance(value, dict) else None
+    return id_ if id_ is None or isinstance(id_, str) else json.dumps(id_)

@@ -113,15 +113,15 @@ def command(
     required = Trust.of(**trust)
     path = bundle_or_project(one_bundle(bundle, new))
     older, newer = open_bundle(Path(old), Trust(required.key)), open_bundle(Path(path), required)
-    found = find(Path(opa) if opa else None)
-    engine, world, today = OpaCommand(found), assumed_world(path, scenarios), datetime.now(UTC).date()
+    program = find(Path(opa) if opa else None)
+    engine, world, today = OpaCommand(program), assumed_world(path, scenarios), datetime.now(UTC).date()
     result = compared(older, newer, world, engine)
     file = Path(approvals) if approvals else None
     checks = [difference_check(result, approved, file, today, sampled=accept_sampled)]
     if demanded is not None and guarantees is not None:
         document = Document(Path(guarantees))
         checks.append(guarantee_check(check_guarantees(newer, demanded, world, engine), document))
-    report = gate_report("diff", newer, found, checks, result)
+    report = gate_report("diff", newer, program, checks, result)
     emit(report, format_, files, quiet=False)
     open_ = uncovered(result, approved, today)
     if target is not None and open_:

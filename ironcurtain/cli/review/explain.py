@@ -115,8 +115,8 @@ def command(
             raise UsageError("--record takes no --caller", hint="The record says who the agent acted for.")
         if facts is not None or at is not None:
             raise UsageError("--record takes no --facts and no --at")
-        found = _find(Path(record), id_)
-        return _record(found, bundle=path, today=today, view=view, format_=format_, deployment=deployment)
+        decision = _find(Path(record), id_)
+        return _record(decision, bundle=path, today=today, view=view, format_=format_, deployment=deployment)
     if clause is not None:
         return _clause(clause, path, scenarios, deployment, view=view, format_=format_)
     if server is None or tool is None or arguments is None:
@@ -183,8 +183,8 @@ def _record(
         _show_agent(explanation.decision, record.id, record, policy.loaded, format_)
     else:
         _show(explanation, format_)
-    found = [each for each in (explanation.reproduction, explanation.today) if each is not None]
-    return Exit.YES if all(each.same for each in found) else Exit.NO
+    decisions = [each for each in (explanation.reproduction, explanation.today) if each is not None]
+    return Exit.YES if all(each.same for each in decisions) else Exit.NO
 
 
 def _today(record: DecisionRecord, call: Call, bundle: str, deployment: PolicyOptions) -> Reproduction:
@@ -204,11 +204,11 @@ def _find(path: Path, id_: str | None) -> DecisionRecord:
     if not path.is_file():
         raise FileError("there is no such audit log", where=str(path))
     decisions = [line.record for line in read_records(log_at(path)) if line.record.kind == "decision"]
-    found = [record for record in decisions if id_ in (None, record.id)]
-    if not found:
+    matching = [record for record in decisions if id_ in (None, record.id)]
+    if not matching:
         what = "no decision" if id_ is None else f"no decision {quoted(id_)}"
         raise UsageError(f"the audit log holds {what}", where=str(path))
-    return found[-1]
+    return matching[-1]
 
 
 def _clause(
@@ -237,8 +237,8 @@ def _clause(
     engine = opa_command(options["opa"])
     if clause == ALL:
         return _clauses(clause_report(read, tests, engine), format_)
-    found = explain_clause(read, clause, tests, engine)
-    _print(found, clause_text_lines(found), clause_markdown_lines(found), format_)
+    explanation = explain_clause(read, clause, tests, engine)
+    _print(explanation, clause_text_lines(explanation), clause_markdown_lines(explanation), format_)
     return Exit.YES
 
 
@@ -268,11 +268,11 @@ def _show_agent(
         else:
             state = record.approval.state
     tool = loaded.tool(decision.server, decision.tool)
-    found = agent_view(decision, id_, state=state, tool=tool.annotation if tool else None)
+    view = agent_view(decision, id_, state=state, tool=tool.annotation if tool else None)
     if format_ == "json":
-        print_json(found)
+        print_json(view)
     else:
-        click.echo(found.text if format_ == "text" else found.text.replace("\n", "\n\n"))
+        click.echo(view.text if format_ == "text" else view.text.replace("\n", "\n\n"))
 
 
 def _print(value: Frozen, text: Iterable[str], markdown: Iterable[str], format_: str) -> None:

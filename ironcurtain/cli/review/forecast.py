@@ -108,8 +108,8 @@ def command(
     calls = decide_all(read)
     result = forecast(calls, PolicyContent.of(read), sessions, budget)
     if not no_suggestion:
-        found = _suggestion(read, calls, result, decide_all, world, own_home, engine)
-        result = result.model_copy(update={"suggestion": found})
+        suggestion = _suggestion(read, calls, result, decide_all, world, own_home, engine)
+        result = result.model_copy(update={"suggestion": suggestion})
     if format_ == "json":
         print_json(result.model_dump(mode="json", by_alias=True))
     else:

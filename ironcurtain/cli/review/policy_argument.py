@@ -173,10 +173,10 @@ def recorded_decisions(
     """
     folder = Path(directory) if directory is not None else audit_directory()
     place = find_log(named, folder, Path(head) if head is not None else None)
-    found = verify(place, key=key)
-    if not found.intact:
+    verified = verify(place, key=key)
+    if not verified.intact:
         raise AuditError(
-            f"the audit log is not intact: {visible(found.problems[0].message)}",
+            f"the audit log is not intact: {visible(verified.problems[0].message)}",
             where=str(place.path),
             hint="Run `ironcurtain audit verify`.",
         )

@@ -175,13 +175,13 @@ def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ..
     from ironcurtain.integrations.gate.checks.all_checks import run_check
     from ironcurtain.integrations.gate.report import compared, dropped_guarantees
 
-    found: list[Difference] = []
+    differences: list[Difference] = []
 
     def judged() -> tuple[Check, ...]:
-        found.append(compared(older.bundle, subject.bundle, subject.scenarios.world, subject.engine))
+        differences.append(compared(older.bundle, subject.bundle, subject.scenarios.world, subject.engine))
         sampled = subject.demands.difference == "sampled"
         file = subject.approvals_file.path
-        return (difference_check(found[0], older.approvals, file, subject.today, sampled=sampled),)
+        return (difference_check(differences[0], older.approvals, file, subject.today, sampled=sampled),)
 
     checks = run_check("difference", judged)
-    return (*checks, dropped_guarantees(subject, older.commit)), found[0] if found else None
+    return (*checks, dropped_guarantees(subject, older.commit)), differences[0] if differences else None

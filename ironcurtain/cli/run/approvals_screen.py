@@ -61,15 +61,15 @@ class Screen:
         with terminal.keys():
             terminal.drop_what_was_typed()
             while True:
-                found = self._statuses()
-                self._follow(found)
-                self._draw(found)
+                statuses = self._statuses()
+                self._follow(statuses)
+                self._draw(statuses)
                 pressed = terminal.key(_SECONDS)
                 if pressed == "quit":
                     return None
                 if pressed == "enter" and self._chosen:
                     return self._chosen
-                self._move(found, {"up": -1, "down": 1}.get(pressed or "", 0))
+                self._move(statuses, {"up": -1, "down": 1}.get(pressed or "", 0))
 
     def _follow(self, found: tuple[ApprovalStatus, ...]) -> None:
         """Keep the choice where it is, and ring for what is new."""

@@ -58,12 +58,12 @@ def fetch_aloud(name: str, wanted: Wanted, known: FetchedServer | None) -> Fetch
     manager = "npm" if wanted.manager == "npm" else "Python"
     package = visible(wanted.packages[0])
     print_note(f"fetching: {name}: the {manager} package {package} (none of its code is run) ...")
-    found = fetch(wanted, known)
-    print_note(f"fetched: {name}: {visible(found.package)} {visible(found.version)}")
-    if found.unrun:
-        scripts = f"note: {name}: install scripts were not run: {', '.join(map(visible, found.unrun))}"
+    fetched = fetch(wanted, known)
+    print_note(f"fetched: {name}: {visible(fetched.package)} {visible(fetched.version)}")
+    if fetched.unrun:
+        scripts = f"note: {name}: install scripts were not run: {', '.join(map(visible, fetched.unrun))}"
         print_note(f"{scripts}; if it does not start, install it yourself")
-    return found
+    return fetched
 
 
 def fetch_servers(
@@ -76,22 +76,22 @@ def fetch_servers(
         if name not in configured:
             raise UsageError(f"there is no server {quoted(name)}", where=str(file))
     before = read_lock(file)
-    found: dict[str, FetchedServer] = {}
+    fetched: dict[str, FetchedServer] = {}
     failed: list[IronCurtainError] = []
     for name, wanted in _all_wanted(configured, names, file, failed).items():
         try:
-            found[name] = fetch_aloud(name, wanted, None if update else before.servers.get(name))
+            fetched[name] = fetch_aloud(name, wanted, None if update else before.servers.get(name))
         except IronCurtainError as error:
             failed.append(error)
-    if found:
-        _write(file, found)
-    lock = ServerLock(servers=found)
+    if fetched:
+        _write(file, fetched)
+    lock = ServerLock(servers=fetched)
     if format_ == "json":
         click.echo(lock_text(lock), nl=False)
     else:
-        for name, each in found.items():
+        for name, each in fetched.items():
             click.echo(f"{name}: {visible(each.package)} {visible(each.version)}")
-        if found:
+        if fetched:
             click.echo(f"pinned in {visible(str(lock_of(file)))}")
         elif not failed:
             click.echo("no server fetches itself: there is nothing to fetch")
@@ -103,7 +103,7 @@ def _all_wanted(
     configured: dict[str, Server], names: tuple[str, ...], file: Path, failed: list[IronCurtainError]
 ) -> dict[str, Wanted]:
     """Return what is to be fetched: of the servers named, or of all that are contained."""
-    found = {}
+    fetched = {}
     for name in names or configured:
         try:
             wanted = wanted_of(configured[name])
@@ -117,8 +117,8 @@ def _all_wanted(
                 hint="It is started as it is written.",
             )
         if wanted is not None and (names or configured[name].sandbox is not False):
-            found[name] = wanted
-    return found
+            fetched[name] = wanted
+    return fetched
 
 
 def _write(file: Path, found: dict[str, FetchedServer]) -> None:

@@ -66,11 +66,11 @@ def command(*, tool: str, sample: str, tools: str) -> Exit:
         )
     policy, value = known[tool].policy, _read(Path(sample))
     try:
-        found = policy.apply(value)
+        projected = policy.apply(value)
         lines = list(_lines(policy, value))
     except UnfilterableError as error:
         raise FormatError(f"such an answer is never returned: {error}", where=sample) from error
-    click.echo(visible_json(None if found.is_empty else found.value))
+    click.echo(visible_json(None if projected.is_empty else projected.value))
     for line in (*lines, *_otherwise(known[tool].tool, value)):
         click.echo(line)
     return Exit.YES
@@ -102,14 +102,14 @@ def _policies(config: ServerConfig) -> dict[str, _Named]:
     from ironcurtain.gateway.gateway import load_gateway
     from ironcurtain.gateway.output.policy import OutputPolicy
 
-    found: dict[str, _Named] = {}
+    named: dict[str, _Named] = {}
     for name, server in config.servers.items():
         if server.gateway:
             tools = load_gateway(config.directory / server.gateway).tools.values()
-            found |= {f"{name}__{tool.name}": _Named(tool.output_policy, tool) for tool in tools}
+            named |= {f"{name}__{tool.name}": _Named(tool.output_policy, tool) for tool in tools}
         policies = {tool: OutputPolicy.parse(rules) for tool, rules in server.output.items()}
-        found |= {f"{name}__{tool}": _Named(policy) for tool, policy in policies.items()}
-    return found
+        named |= {f"{name}__{tool}": _Named(policy) for tool, policy in policies.items()}
+    return named
 
 
 def _read(path: Path) -> JsonValue:

@@ -166,11 +166,11 @@ def _unknown(policy: Policy, report: ClientReport, reviewed: Mapping[str, KnownS
 
     known = PolicyContent.of(policy.bundle).annotations.servers
     for name in sorted({*report.moved} - {*known}):
-        found = reviewed.get(name)
+        review = reviewed.get(name)
         help_ = (
-            f"; the tools of {found.package.name} are annotated by the collection that ships with "
+            f"; the tools of {review.package.name} are annotated by the collection that ships with "
             f"IronCurtain: `ironcurtain servers add {name} -- COMMAND` in the policy's project"
-            if found is not None
+            if review is not None
             else ""
         )
         yield f"{name}: the policy knows no tool of it, so every call is denied{help_}"
@@ -184,8 +184,8 @@ def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:
 
     if report.servers and Path(report.servers).exists():
         config = load_servers(Path(report.servers))
-        found = disagreements(PolicyContent.of(policy.bundle), config)
-        yield from (each.line for each in found if each.server in report.moved)
+        differences = disagreements(PolicyContent.of(policy.bundle), config)
+        yield from (each.line for each in differences if each.server in report.moved)
 
 
 def _check_unnamed(*, print_: bool, **others: object) -> None:
@@ -193,9 +193,9 @@ def _check_unnamed(*, print_: bool, **others: object) -> None:
     from ironcurtain.integrations.clients.target import CLIENTS
 
     if not print_:
-        found = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
+        configured = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
         known = f"None was found here. Name one ({', '.join(CLIENTS)}), or a file of their shape."
-        hint = f"Found: {visible(', '.join(found))}." if found else known
+        hint = f"Found: {visible(', '.join(configured))}." if configured else known
         raise UsageError("which client is to be wrapped?", hint=hint)
     for name, value in others.items():
         if value:

@@ -234,8 +234,8 @@ class _Call:
             (places.worktrees, changes),
         ):
             for place in (self.resolver.resolve(other, None) for other in others):
-                found = [Resource("", role, place, leaf.pointer, resource=place) for role in evaluated]
-                self._record(leaf, found)
+                resources = [Resource("", role, place, leaf.pointer, resource=place) for role in evaluated]
+                self._record(leaf, resources)
 
     def _base(self, argument: Argument) -> str | None:
         if argument.relative_to is None:

@@ -76,13 +76,13 @@ def _check_text(text: str) -> None:
 
 def _recipient(text: str) -> str:
     named = _NAMED_ADDRESS.fullmatch(text.strip(" "))
-    found = _ADDRESS.fullmatch(named["address"] if named else text.strip(" "))
-    if found is None:
+    match = _ADDRESS.fullmatch(named["address"] if named else text.strip(" "))
+    if match is None:
         raise UnrepresentableError("is not exactly one e-mail address")
-    local = found["local"]
+    local = match["local"]
     if local.startswith((".", "-")) or local.endswith(".") or ".." in local:
         raise UnrepresentableError("is an e-mail address with a misplaced dot or hyphen")
-    host = canonical_host(found["domain"])
+    host = canonical_host(match["domain"])
     if host.kind == "ip":
         raise UnrepresentableError("is an e-mail address at an IP address")
     return f"{local.lower()}@{host.name}"

@@ -68,12 +68,12 @@ class ArgumentSchema:
             UnusableSchemaError: If it is no valid JSON Schema, or holds a pattern outside RE2's syntax.
         """
         # The order of keywords is part of the key, since it is the order of what is found wrong.
-        found = _prepared(json.dumps(schema))
-        if isinstance(found, str):
-            raise UnusableSchemaError(found)
+        prepared = _prepared(json.dumps(schema))
+        if isinstance(prepared, str):
+            raise UnusableSchemaError(prepared)
         self.schema = schema
-        self._validator = found.validator
-        self.cost = found.cost
+        self._validator = prepared.validator
+        self.cost = prepared.cost
 
     @property
     def properties(self) -> dict[str, dict[str, JsonValue]]:

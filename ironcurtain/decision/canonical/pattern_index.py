@@ -101,13 +101,13 @@ class PatternIndex:
         node = self._roots.get(role.pattern_kind)
         if node is None:
             return ()
-        found = set(node.names)
+        names = set(node.names)
         for part in self._chain(role, resource):
             node = node.children.get(part)
             if node is None:
                 break
-            found |= node.names
-        return tuple(sorted(found))
+            names |= node.names
+        return tuple(sorted(names))
 
     def _chain(self, role: Role, resource: str | Url) -> Chain:
         if isinstance(resource, Url):

@@ -234,13 +234,13 @@ def _canonical_host_pattern(text: str) -> str:
 
 
 def _canonical_url_pattern(text: str, folded: frozenset[str]) -> str:
-    found = _URL_PATTERN.fullmatch(text)
-    if found is None or any(mark in text for mark in "?#@"):
+    match = _URL_PATTERN.fullmatch(text)
+    if match is None or any(mark in text for mark in "?#@"):
         raise UnrepresentableError("is not [scheme://]host[:port][/segment…] with any IPv6 host in brackets")
-    host = "*" if found["host"] == "*" else _canonical_host_pattern(found["host"])
-    scheme, port = _canonical_scheme(found["scheme"], host), _canonical_port(found["port"])
+    host = "*" if match["host"] == "*" else _canonical_host_pattern(match["host"])
+    scheme, port = _canonical_scheme(match["scheme"], host), _canonical_port(match["port"])
     prefix = _realm_prefix(scheme, port, host)
-    path = canonical_path(found["path"] or "").removesuffix("/")
+    path = canonical_path(match["path"] or "").removesuffix("/")
     if path and host.startswith("*"):
         raise UnrepresentableError("has a path after a wildcard host; name the host exactly")
     _refuse_globs(path, "*")

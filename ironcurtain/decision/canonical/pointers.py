@@ -93,8 +93,8 @@ def is_missing(value: JsonValue, pattern: tuple[str, ...]) -> bool:
     head, rest = pattern[0], pattern[1:]
     if head == EVERY and isinstance(value, list):
         return any(is_missing(child, rest) for child in value)
-    found = [child for _, child in _children(value, head)]
-    return not found or is_missing(found[0], rest)
+    children = [child for _, child in _children(value, head)]
+    return not children or is_missing(children[0], rest)
 
 
 def covers(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:

@@ -211,16 +211,16 @@ def _check_text(text: str) -> None:
 
 
 def _match(pattern: re.Pattern[str], text: str) -> re.Match[str]:
-    found = pattern.fullmatch(text)
-    if found is None:
+    match = pattern.fullmatch(text)
+    if match is None:
         raise UnrepresentableError("is no well-formed URL")
-    return found
+    return match
 
 
 def _split_scheme(text: str, assumed: str | None) -> tuple[str, str]:
-    found = _SCHEME.match(text)
-    if found:
-        return found[1].lower(), text[found.end() :]
+    match = _SCHEME.match(text)
+    if match:
+        return match[1].lower(), text[match.end() :]
     if assumed is None:
         text = "is a URL without a scheme"
         raise UnrepresentableError(Reason(ReasonCode.NO_SCHEME, text, text))
@@ -230,11 +230,11 @@ def _split_scheme(text: str, assumed: str | None) -> tuple[str, str]:
 def _authority(scheme: str, authority: str) -> tuple[Host, int | None]:
     if "@" in authority:
         raise UnrepresentableError("carries a user name or a password")
-    found = _match(_AUTHORITY, authority)
-    port = int(found["port"]) if found["port"] else DEFAULT_PORTS[scheme]
+    match = _match(_AUTHORITY, authority)
+    port = int(match["port"]) if match["port"] else DEFAULT_PORTS[scheme]
     if not 0 < port <= _MAX_PORT:
         raise UnrepresentableError("has a port that does not exist")
-    return canonical_host(found["host"]), None if port == DEFAULT_PORTS[scheme] else port
+    return canonical_host(match["host"]), None if port == DEFAULT_PORTS[scheme] else port
 
 
 def _split_user(scheme: str, authority: str) -> tuple[str, str]:
@@ -252,12 +252,12 @@ def _checked_user(user: str) -> str:
 
 
 def _scp_like(text: str) -> Url:
-    found = _match(_SCP_LIKE, text)
-    user = "" if found["user"] is None else _checked_user(found["user"])
-    if _ESCAPE.search(found["host"]):
+    match = _match(_SCP_LIKE, text)
+    user = "" if match["user"] is None else _checked_user(match["user"])
+    if _ESCAPE.search(match["host"]):
         raise UnrepresentableError("has an escaped host, which ssh does not decode")
-    host = canonical_host(found["host"])
-    path = found["path"]
+    host = canonical_host(match["host"])
+    path = match["path"]
     if not path or path.startswith("-"):
         raise UnrepresentableError("is a git remote with an empty path or one that begins with `-`")
     # ssh takes this path literally: escape its `%` so that segments mean the same as in a URL.

@@ -62,8 +62,8 @@ class ValidatedTool:
         Raises:
             InvalidArgumentsError: If a repository is absent that has to be given.
         """
-        found = self.with_defaults(arguments)
-        return found | self._repositories(found, has_working_root=has_working_root)
+        completed = self.with_defaults(arguments)
+        return completed | self._repositories(completed, has_working_root=has_working_root)
 
     def with_defaults(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return arguments with the schema's defaults filled in, whether or not they are valid."""
@@ -90,7 +90,7 @@ class ValidatedTool:
 
     def _repositories(self, filled: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return the working root for every repository argument that is absent."""
-        found: dict[str, JsonValue] = {}
+        completed: dict[str, JsonValue] = {}
         for argument in self.annotation.args:
             steps = pointers.steps_of(argument.name)
             if not argument.repository or not pointers.is_missing(filled, steps):
@@ -99,8 +99,8 @@ class ValidatedTool:
                 raise InvalidArgumentsError(
                     f"pass {argument.name}: there is no working directory to fall back on"
                 )
-            found[steps[0]] = "."
-        return found
+            completed[steps[0]] = "."
+        return completed
 
     def _valid_names(self) -> str:
         names = self.annotation.argument_names

@@ -118,8 +118,8 @@ def keyed_digest(data: bytes, key: bytes | None, purpose: str) -> KeyedDigest:
     """Return a digest, keyed where there is a key; digests for one purpose tell nothing about another's."""
     if key is None:
         return json_text.digest_bytes(data)
-    own = hmac.digest(key, purpose.encode(), "sha256")
-    return f"hmac-sha256:{hmac.digest(own, data, 'sha256').hex()}"
+    derived = hmac.digest(key, purpose.encode(), "sha256")
+    return f"hmac-sha256:{hmac.digest(derived, data, 'sha256').hex()}"
 
 
 def head_text(session: str, count: int, seal: str, key: bytes | None) -> bytes:

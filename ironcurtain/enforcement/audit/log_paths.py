@@ -91,8 +91,8 @@ def find_log(named: str | None, directory: Path, head: Path | None = None) -> Lo
         if not first:
             raise FileError("there is no audit log", where=str(directory), hint="Name the file of a log.")
         return log_at(max(first, key=lambda p: (p.stat().st_mtime_ns, p.name)), head)
-    own = directory / f"{named}{SUFFIX}"
-    path = own if _SESSION.fullmatch(named) and own.exists() else Path(named)
+    segment = directory / f"{named}{SUFFIX}"
+    path = segment if _SESSION.fullmatch(named) and segment.exists() else Path(named)
     if not path.is_file():
         raise FileError("there is no such audit log", where=str(path), hint="Check the path or the name.")
     return log_at(path, head)
@@ -109,9 +109,9 @@ def default_key_path() -> Path:
 
 def key_file(paths: LogPaths) -> Path | None:
     """Return the file of the key that vouches for a log of the proxy's own; None for a log anywhere else."""
-    own = default_key_path()
+    default = default_key_path()
     is_own = paths.path.absolute().parent == audit_directory().absolute()
-    return own if is_own and own.exists() else None
+    return default if is_own and default.exists() else None
 
 
 def key_id(key: bytes) -> str:
@@ -126,8 +126,8 @@ def read_key(path: Path) -> bytes:
         FileError: If there is no such file, others can read it, or it holds something else.
     """
     text = read_bytes(path, max_bytes=_MAX_BYTES)
-    found = path.stat()
-    if found.st_uid != os.geteuid() or others_have_access(found):
+    status = path.stat()
+    if status.st_uid != os.geteuid() or others_have_access(status):
         raise FileError("others can read the key of the audit log", where=str(path), hint="chmod 600")
     try:
         key = bytes.fromhex(text.decode("ascii").strip())

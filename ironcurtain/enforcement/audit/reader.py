@@ -206,12 +206,12 @@ class _Check:
 
     def run(self, *, tolerant: bool) -> list[Problem]:
         """Return what is wrong; `tolerant` of an end that is just being written."""
-        found = [
+        records = [
             problem for path in self._paths.segments() for problem in self._segment(path, tolerant=tolerant)
         ]
         if not self.segments and self._head is None:
             raise FileError("there is no such audit log", where=str(self._paths.path))
-        return [*found, *self._end(tolerant=tolerant)]
+        return [*records, *self._end(tolerant=tolerant)]
 
     def _segment(self, path: Path, *, tolerant: bool) -> Iterator[Problem]:
         self.segments += 1

@@ -141,15 +141,15 @@ class Redaction:
         texts = _BETWEEN.join(_texts_of(record))
         if not (hidden or self.roles or _SECRET_NAME.search(texts)) and not _may_hold_a_secret(texts):
             return record
-        found: list[str] = []
+        secrets: list[str] = []
         arguments = None
         if record.arguments is not None:
-            arguments = self._object(record.arguments, ("arguments",), hidden, found)
-        meta = self._object(record.meta, ("meta",), (), found)
-        caller = self._object(record.caller, ("caller",), (), found)
+            arguments = self._object(record.arguments, ("arguments",), hidden, secrets)
+        meta = self._object(record.meta, ("meta",), (), secrets)
+        caller = self._object(record.caller, ("caller",), (), secrets)
         facts = record.facts
         if facts is not None:
-            values = self._object(facts.values, ("facts",), (), found)
+            values = self._object(facts.values, ("facts",), (), secrets)
             facts = facts.model_copy(update={"values": values})
         resources = tuple(self._subject(each, hidden) for each in record.subjects)
         return record.model_copy(
@@ -158,7 +158,7 @@ class Redaction:
                 "meta": meta,
                 "caller": caller,
                 "facts": facts,
-                "redacted": tuple(found),
+                "redacted": tuple(secrets),
                 "subjects": resources,
                 "reason": self._reason(record, resources),
                 "tool": self.text(record.tool),

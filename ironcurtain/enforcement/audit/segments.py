@@ -156,8 +156,8 @@ class Segments:
             except FileNotFoundError:
                 self._broken = f"{visible(path.name)} was removed"
                 raise AuditError(self._broken, where=str(path)) from None
-            own = os.fstat(handle)
-            if (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino):
+            status = os.fstat(handle)
+            if (there.st_dev, there.st_ino) != (status.st_dev, status.st_ino):
                 self._broken = f"{visible(path.name)} was replaced by another file"
                 raise AuditError(self._broken, where=str(path))
         if os.fstat(self._segment.handle).st_size != self._segment.size:
@@ -217,14 +217,14 @@ def _lock(handle: int, paths: LogPaths, patience: float) -> None:
 
 
 def _check_private(directory: Path) -> None:
-    found = directory.stat()
-    if found.st_uid != os.geteuid():
+    status = directory.stat()
+    if status.st_uid != os.geteuid():
         raise AuditError(
-            f"the directory of audit logs belongs to another user (id {found.st_uid})", where=str(directory)
+            f"the directory of audit logs belongs to another user (id {status.st_uid})", where=str(directory)
         )
-    if others_can_write(found):
+    if others_can_write(status):
         raise AuditError(
-            f"others can write the directory of audit logs (mode {stat.S_IMODE(found.st_mode):04o})",
+            f"others can write the directory of audit logs (mode {stat.S_IMODE(status.st_mode):04o})",
             where=str(directory),
             hint=f"Run `chmod 700 {visible(str(directory))}`.",
         )

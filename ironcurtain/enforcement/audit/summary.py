@@ -158,13 +158,13 @@ def find_entry(paths: LogPaths, id_: str) -> AuditEntry:
             decisions[record.id] = record
         elif isinstance(record, ResultRecord):
             results[record.id] = record
-    found = decisions.get(id_) or (next(iter(decisions.values())) if len(decisions) == 1 else None)
-    if found is None:
+    decision = decisions.get(id_) or (next(iter(decisions.values())) if len(decisions) == 1 else None)
+    if decision is None:
         what = "there is no decision" if not decisions else f"there are {len(decisions)} decisions"
         raise UsageError(
             f"{what} whose id begins with {quoted(id_)}", where=str(paths.path), hint="See `audit tail`."
         )
-    return AuditEntry(decision=found, result=results.get(found.id))
+    return AuditEntry(decision=decision, result=results.get(decision.id))
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:
@@ -273,13 +273,13 @@ def report_lines(report: AuditReport, *, markdown: bool = False) -> Iterator[str
 
 
 def _overview(report: AuditReport) -> Iterator[str]:
-    stats, found = report.stats, report.verification
+    stats, verification = report.stats, report.verification
     yield f"{stats.first or '-'} to {stats.last or '-'}"
     yield f"{_count(stats.decisions, 'call')}: {_words(stats.verdicts) or 'none'}; {stats.forwarded} sent"
     if stats.approvals:
         yield f"asked: {_words(stats.approvals)}"
     yield f"policy: {', '.join(stats.revisions) or '-'}"
-    yield "log: " + "; ".join(verification_lines(found))
+    yield "log: " + "; ".join(verification_lines(verification))
 
 
 def _words(counts: Mapping[str, int]) -> str:

@@ -148,12 +148,14 @@ class AuditWitness:
         if not self._path.exists():
             return
         try:
-            found = next(disagreements(self._paths, receipts(self._path, self._paths.session, self._key)), "")
+            disagreement = next(
+                disagreements(self._paths, receipts(self._path, self._paths.session, self._key)), ""
+            )
         except FileError as error:
             raise AuditError(f"the witness cannot be read: {error.what}", where=str(self._path)) from error
-        if found:
+        if disagreement:
             raise AuditError(
-                f"the audit log is not what was written: {found}",
+                f"the audit log is not what was written: {disagreement}",
                 where=str(self._paths.path),
                 hint="Keep it, run `ironcurtain audit verify --witness`, and name another session.",
             )

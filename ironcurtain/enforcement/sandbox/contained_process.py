@@ -287,8 +287,8 @@ def _is_ours(path: Path, size: int) -> bool:
 
 
 def _remove_stand_in(path: Path) -> None:
-    found = path.lstat()
-    if stat.S_ISREG(found.st_mode) and _is_ours(path, found.st_size):
+    status = path.lstat()
+    if stat.S_ISREG(status.st_mode) and _is_ours(path, status.st_size):
         path.unlink()
-    elif stat.S_ISDIR(found.st_mode):
+    elif stat.S_ISDIR(status.st_mode):
         path.rmdir()  # it stays where somebody has put something there

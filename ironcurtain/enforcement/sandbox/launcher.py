@@ -88,15 +88,15 @@ class SandboxLauncher:
         wanted = [
             name for name, server in config.servers.items() if server.command and server.sandbox is not False
         ]
-        found = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, inputs))
-        if wanted and found.programs is None and config.sandbox.policy == "enforce":
+        needs = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, inputs))
+        if wanted and needs.programs is None and config.sandbox.policy == "enforce":
             raise SandboxMissingError(
-                found.sentence,
+                needs.sentence,
                 where=str(config.path),
                 hint="Install what is missing (`ironcurtain doctor` names the commands), or write "
                 '"sandbox": {"policy": "warn"} beside "mcpServers".',
             )
-        return cls(config, inputs, found)
+        return cls(config, inputs, needs)
 
     def notes(self) -> list[str]:
         """Return what the person who starts the proxy must know, a line each."""
@@ -368,7 +368,7 @@ class _Watch:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

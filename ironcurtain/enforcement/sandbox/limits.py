@@ -220,10 +220,10 @@ def _beside(directories: Iterable[Path], named: list[Path]) -> Iterator[Path]:
             continue
         try:
             with os.scandir(directory) as entries:
-                found = [Path(entry.path) for entry in entries if not entry.is_symlink()]
+                children = [Path(entry.path) for entry in entries if not entry.is_symlink()]
         except OSError:
             continue
-        others = [entry for entry in found if not any(path.is_relative_to(entry) for path in named)]
+        others = [entry for entry in children if not any(path.is_relative_to(entry) for path in named)]
         if len(others) <= _MOST_BESIDE:
             yield from others
 

@@ -199,8 +199,8 @@ class _Wanted:
 
     @classmethod
     def of(cls, server: Server, inputs: SandboxInputs) -> _Wanted:
-        own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-        both = (inputs.settings, own.filesystem)
+        settings = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+        both = (inputs.settings, settings.filesystem)
 
         def paths(key: str) -> list[Path]:
             return _paths(inputs, (path for each in both for path in getattr(each, key)))
@@ -210,10 +210,10 @@ class _Wanted:
 
 def _domains(server: Server, reach: Reach) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the domains to allow and to deny: of the configuration's list, else those that rules name."""
-    own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-    listed = own.network.allowed_domains
+    settings = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+    listed = settings.network.allowed_domains
     allowed = listed if listed is not None else tuple(filter(can_be_let_through, reach.domains))
-    return allowed, own.network.denied_domains
+    return allowed, settings.network.denied_domains
 
 
 def can_be_let_through(domain: str) -> bool:
@@ -233,8 +233,10 @@ def _check_own(name: str, opened: list[Path], kept: list[Path]) -> None:
 
 def shown_sign_ins(server: Server, inputs: SandboxInputs) -> list[Path]:
     """Return the keys and sign-ins that are there and that a server's configuration shows it."""
-    own = server.sandbox.filesystem if isinstance(server.sandbox, SandboxSettings) else FilesystemSettings()
-    both = (inputs.settings, own)
+    filesystem = (
+        server.sandbox.filesystem if isinstance(server.sandbox, SandboxSettings) else FilesystemSettings()
+    )
+    both = (inputs.settings, filesystem)
     shown = _paths(inputs, (path for each in both for path in (*each.allow_read, *each.allow_write)))
     there = _existing(_real(path) for path in sign_ins(inputs.home))
     inside = [path for path in there if any(path.is_relative_to(each) for each in shown)]

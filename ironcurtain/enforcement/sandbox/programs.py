@@ -102,26 +102,26 @@ def survey(
     linux = sys.platform == "linux"
     search = ProgramSearch.own(reachable)
     wanted = ("bwrap", "socat", "rg", "node") if linux else ("node",)
-    found = {name: str(path) for name in wanted if (path := search.find(name))}
+    programs = {name: str(path) for name in wanted if (path := search.find(name))}
     missing = [
         f"{_PACKAGED.get(name, name)} {search.passed_over(name) or 'is not installed'}"
         for name in wanted
-        if name not in found
+        if name not in programs
     ]
     library, passed_over = _library(program, near, search)
     if library is None:
         missing.append(f"{visible(program or _COMMAND)} of {_PACKAGE} {passed_over or 'is not installed'}")
-    if "bwrap" in found and (refused := _refused(found["bwrap"])):
+    if "bwrap" in programs and (refused := _refused(programs["bwrap"])):
         missing.append(f"bubblewrap may not make namespaces here ({refused})")
     if missing or library is None:
         return ProgramSurvey(None, tuple(missing))
     return ProgramSurvey(
         Programs(
-            node=found["node"],
+            node=programs["node"],
             library=str(library),
-            bwrap=found.get("bwrap"),
-            socat=found.get("socat"),
-            rg=found.get("rg"),
+            bwrap=programs.get("bwrap"),
+            socat=programs.get("socat"),
+            rg=programs.get("rg"),
             path=search.safe_path(),
         )
     )
@@ -164,8 +164,8 @@ def _candidates(program: str | None, near: Path | None, search: ProgramSearch) -
             return [named if named.is_absolute() else (near or Path()) / named]
         return [path for path, _ in search.candidates(program)]
     # Never beside the configuration: an agent may write there.
-    own = Path(__file__).parents[3] / "node_modules" / ".bin" / _COMMAND
-    return [own, *(path for path, _ in search.candidates(_COMMAND))]
+    installed = Path(__file__).parents[3] / "node_modules" / ".bin" / _COMMAND
+    return [installed, *(path for path, _ in search.candidates(_COMMAND))]
 
 
 def _refused(bwrap: str) -> str:
@@ -230,13 +230,13 @@ def program_places(server: Server, directory: Path, home: Path) -> list[Path]:
 
 def _command(command: str, start: _Start) -> Iterator[Path]:
     """Yield the files that run: the command, what it is a link to, and its interpreter."""
-    found = str(start.cwd / command) if "/" in command else shutil.which(command, path=start.path)
+    program = str(start.cwd / command) if "/" in command else shutil.which(command, path=start.path)
     seen: set[str] = set()
-    while found is not None and found not in seen and len(seen) < _MOST_LINKS:
-        seen.add(found)
-        yield Path(found)
-        yield Path(os.path.realpath(found))
-        found = _interpreter(found, start.path)
+    while program is not None and program not in seen and len(seen) < _MOST_LINKS:
+        seen.add(program)
+        yield Path(program)
+        yield Path(os.path.realpath(program))
+        program = _interpreter(program, start.path)
 
 
 def _interpreter(script: str, path: str) -> str | None:

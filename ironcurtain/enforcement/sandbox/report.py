@@ -105,10 +105,10 @@ def offer(server: str, what: str, value: str) -> str:
 
 def offer_for(server: str, violation: str) -> str:
     """Return the command that allows what a server was seen to be refused; empty where there is none."""
-    if found := _NETWORK.fullmatch(violation):
-        return command_for(server, "--allow-domain", found["host"])
-    if found := _WRITE.fullmatch(violation):
-        return command_for(server, "--allow-write", _directory(found["path"]))
+    if match := _NETWORK.fullmatch(violation):
+        return command_for(server, "--allow-domain", match["host"])
+    if match := _WRITE.fullmatch(violation):
+        return command_for(server, "--allow-write", _directory(match["path"]))
     return ""
 
 

@@ -84,16 +84,16 @@ class Table:
             places = [
                 f"..{_STEP.findall(place)[-1].lstrip('.')}" for place in places if not place.endswith("]")
             ]
-        found = difflib.get_close_matches(dead, places, n=1, cutoff=0.7)
-        return f"; is {found[0]} meant?" if found else ""
+        close = difflib.get_close_matches(dead, places, n=1, cutoff=0.7)
+        return f"; is {close[0]} meant?" if close else ""
 
 
 def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Table:
     """Hold a policy against a schema, as pydantic writes it."""
     defs = schema.get("$defs")
     walker = _Walker(policy, defs if isinstance(defs, dict) else {})
-    own: JsonValue = dict(schema)
-    rows = tuple(dict.fromkeys(islice(walker.rows(own, policy.start(), "", ()), _MOST_ROWS)))
+    projected: JsonValue = dict(schema)
+    rows = tuple(dict.fromkeys(islice(walker.rows(projected, policy.start(), "", ()), _MOST_ROWS)))
     dead = [str(rule.path) for number, rule in enumerate(policy.rules) if number not in walker.met]
     inside = tuple((str(rule.path), str(wide.path)) for rule, wide in policy.allowed_inside())
     return Table(rows, tuple(dead), inside, tuple(dict.fromkeys(walker.again)))

@@ -175,17 +175,17 @@ def _key(text: str, at: int, *, deep: bool) -> tuple[str, int]:
     dots = ".." if deep else "."
     if text.startswith('"', at):
         return _string(text, at)
-    found = _NAME.match(text, at)
-    if found is None:
+    match = _NAME.match(text, at)
+    if match is None:
         raise PathSyntaxError(text, at, *_no_key(text, at, dots))
-    end = found.end()
+    end = match.end()
     bare = _BARE.match(text, at)
     if bare is not None and bare.end() > end:
         quoted = json.dumps(bare.group(), ensure_ascii=False)
         raise PathSyntaxError(
             text, end, f"{text[end]!r} cannot stand in a name without quotes", f"Write `{dots}{quoted}`."
         )
-    return found.group(), end
+    return match.group(), end
 
 
 def _no_key(text: str, at: int, dots: str) -> tuple[str, str]:
@@ -208,24 +208,24 @@ def _no_key(text: str, at: int, dots: str) -> tuple[str, str]:
 
 
 def _string(text: str, at: int) -> tuple[str, int]:
-    found = _STRING.match(text, at)
-    if found is None:
+    match = _STRING.match(text, at)
+    if match is None:
         raise PathSyntaxError(text, at, "the string does not end", 'Close it with `"`.')
     try:
-        value: str = json.loads(found.group())
+        value: str = json.loads(match.group())
         value.encode()
     except ValueError:
         raise PathSyntaxError(
             text, at, "this is no JSON string", "Write escapes as JSON does: `\\n`, `\\u00e9`."
         ) from None
-    return value, found.end()
+    return value, match.end()
 
 
 def _bracket(text: str, at: int) -> tuple[Step, int]:
     if text.startswith("[]", at):
         return AnyIndex(), at + 2
-    if found := _INDEX.match(text, at):
-        return Index(int(found.group(1))), found.end()
+    if match := _INDEX.match(text, at):
+        return Index(int(match.group(1))), match.end()
     if text.startswith('["', at):
         name, end = _string(text, at + 1)
         if not text.startswith("]", end):

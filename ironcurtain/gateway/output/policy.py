@@ -175,8 +175,8 @@ class OutputPolicy:
         left = [number for number in covering if not self._narrower[number] & covering]
         if not left:
             return Outcome(Action.STRIP, None)
-        found = [(self._effect(number, state), -number) for number in left]
-        action, number = max(found)
+        effects = [(self._effect(number, state), -number) for number in left]
+        action, number = max(effects)
         return Outcome(action, self.rules[-number])
 
     def _effect(self, number: int, state: State) -> Action:

@@ -87,12 +87,12 @@ class _Projector:
         if place in self.names:  # it holds itself: what is left of it inside is not counted on
             return Projected({"$ref": _DEFS + self.names[place]}, is_certain=False)
         own = self.names[place] = self._name(name)
-        found = self.place(self.defs[name], state)
-        if found is None:
+        projected = self.place(self.defs[name], state)
+        if projected is None:
             self.made[own] = {}
             return None
-        self.made[own] = found.schema
-        return Projected({"$ref": _DEFS + own}, found.is_certain)
+        self.made[own] = projected.schema
+        return Projected({"$ref": _DEFS + own}, projected.is_certain)
 
     def _name(self, name: str) -> str:
         number = len(self.names) + 1
@@ -101,11 +101,11 @@ class _Projector:
         return f"{name}_{number}"
 
     def _choices(self, choices: list[JsonValue], state: State) -> Projected | None:
-        found = [self.place(choice, state) for choice in choices]
-        left = [each.schema for each in found if each is not None]
+        choices_left = [self.place(choice, state) for choice in choices]
+        left = [each.schema for each in choices_left if each is not None]
         if not left:
             return None
-        certain = all(each is not None and each.is_certain for each in found)
+        certain = all(each is not None and each.is_certain for each in choices_left)
         return Projected({"anyOf": left} if len(left) > 1 else left[0], certain)  # type: ignore[dict-item]
 
     def _typed(self, schema: Schema, state: State) -> Projected | None:
@@ -191,12 +191,12 @@ def project(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Schema:
     """
     defs = schema.get("$defs")
     projector = _Projector(policy, defs if isinstance(defs, dict) else {})
-    own = {word: each for word, each in schema.items() if word != "$defs"}
-    found = projector.place(own, policy.start())
+    top = {word: each for word, each in schema.items() if word != "$defs"}
+    projected = projector.place(top, policy.start())
     made: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    if found is not None:
-        made = {"type": "object", **found.schema}
-    if found is None or not found.is_certain:
+    if projected is not None:
+        made = {"type": "object", **projected.schema}
+    if projected is None or not projected.is_certain:
         made.pop("required", None)  # an answer of which nothing is left is an empty object
     if used := _used(made, projector.made):
         made["$defs"] = used
@@ -205,7 +205,7 @@ def project(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Schema:
 
 def _used(schema: JsonValue, defs: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the definitions that a schema needs, with those that these need."""
-    found: dict[str, JsonValue] = {}
+    used: dict[str, JsonValue] = {}
     waiting: list[JsonValue] = [schema]
     while waiting:
         each = waiting.pop()
@@ -214,11 +214,11 @@ def _used(schema: JsonValue, defs: Mapping[str, JsonValue]) -> dict[str, JsonVal
         elif isinstance(each, dict):
             reference = each.get("$ref")
             name = reference.removeprefix(_DEFS) if isinstance(reference, str) else ""
-            if name in defs and name not in found:
-                found[name] = defs[name]
+            if name in defs and name not in used:
+                used[name] = defs[name]
                 waiting.append(defs[name])
             waiting.extend(each.values())
-    return dict(sorted(found.items()))
+    return dict(sorted(used.items()))
 
 
 def _told(schema: Schema) -> Schema:

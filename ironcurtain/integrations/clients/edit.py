@@ -90,8 +90,8 @@ class _Reader:
 
     def skip(self, at: int) -> int:
         """Return where the blanks and comments that begin here end."""
-        found = _SPACE.match(self._text, at)
-        return found.end() if found else at
+        match = _SPACE.match(self._text, at)
+        return match.end() if match else at
 
     def value(self, at: int, depth: int) -> tuple[JsonNode, int]:
         if depth > MAX_DEPTH:
@@ -132,25 +132,25 @@ class _Reader:
 
     def _comma(self, at: int, closing: str) -> tuple[int, int | None]:
         """Return where the next member or the bracket begins, and where the comma before it stands."""
-        found = self.skip(at)
-        if self._text[found : found + 1] == ",":
-            return self.skip(found + 1), found
-        self._expect(found, closing)
-        return found, None
+        start = self.skip(at)
+        if self._text[start : start + 1] == ",":
+            return self.skip(start + 1), start
+        self._expect(start, closing)
+        return start, None
 
     def _scalar(self, at: int) -> JsonNode:
         if self._text[at : at + 1] == '"':
             return self._string(at)
-        found = _NUMBER.match(self._text, at) or _WORD.match(self._text, at)
-        if found is None:
+        match = _NUMBER.match(self._text, at) or _WORD.match(self._text, at)
+        if match is None:
             self.fail(at, "expected a value")
-        return JsonNode(at, found.end(), self._decoded(found.group(), at))
+        return JsonNode(at, match.end(), self._decoded(match.group(), at))
 
     def _string(self, at: int) -> JsonNode:
-        found = _STRING.match(self._text, at)
-        if found is None:
+        match = _STRING.match(self._text, at)
+        if match is None:
             self.fail(at, "expected a string in double quotes")
-        return JsonNode(at, found.end(), self._decoded(found.group(), at))
+        return JsonNode(at, match.end(), self._decoded(match.group(), at))
 
     def _decoded(self, token: str, at: int) -> JsonValue:
         try:
@@ -285,8 +285,8 @@ def _style(text: str, holder: JsonNode) -> _Style:
 
 
 def _leading(text: str, line: int) -> str:
-    found = re.compile(r"[ \t]*").match(text, line)
-    return found.group() if found else ""
+    match = re.compile(r"[ \t]*").match(text, line)
+    return match.group() if match else ""
 
 
 def _line_start(text: str, at: int) -> int:

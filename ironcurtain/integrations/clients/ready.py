@@ -57,9 +57,11 @@ def check_runnable(servers: Mapping[str, dict[str, JsonValue]], place: ConfigLoc
     Raises:
         ServerConfigError: For each that could not; the hint has the command that helps.
     """
-    wrong = {name: found for name, entry in servers.items() if (found := _obstacle(_read(entry))) is not None}
+    wrong = {
+        name: obstacle for name, entry in servers.items() if (obstacle := _obstacle(_read(entry))) is not None
+    }
     rest = [name for name in servers if name not in wrong]
-    raise_all([_refusal(name, *found, rest, place) for name, found in wrong.items()])
+    raise_all([_refusal(name, *obstacle, rest, place) for name, obstacle in wrong.items()])
 
 
 def to_fetch(servers: Mapping[str, dict[str, JsonValue]], known: ServerLock) -> tuple[str, ...]:
@@ -171,8 +173,8 @@ def known_of(place: ConfigLocation) -> dict[str, KnownServer]:
     """Return the well-known ones of a client's servers, by the name that the client has for them."""
     servers = read_target(place).document.servers
     by_package = {(s.package.registry, s.package.name): s for s in shipped_collection().servers}
-    found = {name: _package(server) for name, server in (servers.fields if servers else {}).items()}
-    return {name: by_package[package] for name, package in found.items() if package in by_package}
+    packages = {name: _package(server) for name, server in (servers.fields if servers else {}).items()}
+    return {name: by_package[package] for name, package in packages.items() if package in by_package}
 
 
 def _package(server: JsonValue) -> tuple[str, str]:

@@ -153,8 +153,8 @@ def _member(name: str, entry: JsonValue, indent: str | None) -> str:
 
 def _indent(text: str, at: int) -> str | None:
     """Return what stands before a place on its line, None if it is more than blanks."""
-    found = _INDENT.search(text, 0, at)
-    return found.group(1) if found else None
+    match = _INDENT.search(text, 0, at)
+    return match.group(1) if match else None
 
 
 def _line_start(text: str, at: int) -> int:

@@ -174,8 +174,10 @@ class BackupStore:
 
     def generations(self) -> list[Generation]:
         """Return every whole generation, the last written first."""
-        found = [Generation(path) for path in self.directory.glob("*") if (path / "record.json").is_file()]
-        return sorted(found, key=lambda each: each.original.stat().st_mtime_ns, reverse=True)
+        generations = [
+            Generation(path) for path in self.directory.glob("*") if (path / "record.json").is_file()
+        ]
+        return sorted(generations, key=lambda each: each.original.stat().st_mtime_ns, reverse=True)
 
     def keep(self, data: bytes) -> Path:
         """Keep what somebody edited and what would be lost; return where."""
@@ -246,8 +248,8 @@ class Secrets:
         }
         if not marks:
             return original
-        found = re.compile(b"|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
-        return found.sub(lambda match: marks[match[0]], original)
+        pattern = re.compile(b"|".join(map(re.escape, sorted(marks, key=len, reverse=True))))
+        return pattern.sub(lambda match: marks[match[0]], original)
 
 
 def secrets_of(servers: Mapping[str, dict[str, JsonValue]], prefix: str) -> Secrets:

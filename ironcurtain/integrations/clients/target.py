@@ -122,14 +122,14 @@ def places(name: str, scope: ConfigScope | None, cwd: Path) -> list[ConfigLocati
         if scope is not None:
             raise UsageError("--scope is for a client's name; this is a file", where=name)
         return [_file(cwd / Path(name).expanduser())]
-    found: list[ConfigLocation] = []
+    locations: list[ConfigLocation] = []
     if client.project is not None and scope != "user":
-        found.append(_place(client, cwd / client.project, cwd, project=True))
+        locations.append(_place(client, cwd / client.project, cwd, project=True))
     if scope != "project":
-        found.append(_place(client, user_file(client), Path.home(), project=False))
-    if not found:
+        locations.append(_place(client, user_file(client), Path.home(), project=False))
+    if not locations:
         raise UsageError(f"{name} has no configuration of a project", hint="Leave --scope out.")
-    return found
+    return locations
 
 
 def user_file(client: Client, platform: str = sys.platform) -> Path:
@@ -306,12 +306,12 @@ def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, 
     root = parse(text, source)
     if not isinstance(root.value, dict):
         raise FormatError("a client's configuration is an object", where=source)
-    found = {pointer: node for pointer in pointers if (node := _at(root, pointer)) is not None}
-    if len(pointers) > 1 and len(found) != 1:
-        what = "in several places" if found else "nowhere"
+    nodes = {pointer: node for pointer in pointers if (node := _at(root, pointer)) is not None}
+    if len(pointers) > 1 and len(nodes) != 1:
+        what = "in several places" if nodes else "nowhere"
         names = ", ".join(".".join(pointer) for pointer in pointers)
         raise UsageError(f"servers stand {what} in this file: looked for {names}", where=source)
-    pointer, servers = next(iter(found.items()), (pointers[0], None))
+    pointer, servers = next(iter(nodes.items()), (pointers[0], None))
     if servers is not None and not isinstance(servers.value, dict):
         raise FormatError(f"{quoted('.'.join(pointer))} is no object", where=source)
     return ClientDocument(text, bom, root, pointer, servers)
@@ -334,18 +334,18 @@ def chosen_location(
         UsageError: If two fit.
         FileError: If there is none.
     """
-    found = places(client, scope, Path.cwd())
-    if len(found) == 1:
-        return found[0]
+    locations = places(client, scope, Path.cwd())
+    if len(locations) == 1:
+        return locations[0]
     # In the home directory the project's file can be the user's own.
-    fitting = list({file_of(place): place for place in found if fits(place)}.values())
+    fitting = list({file_of(place): place for place in locations if fits(place)}.values())
     if len(fitting) > 1:
         names = " and ".join(str(place.path) for place in fitting)
         raise UsageError(
             f"{client} has two configurations: {visible(names)}", hint="Choose with --scope user or project."
         )
     if not fitting:
-        names = " and ".join(str(place.path) for place in found)
+        names = " and ".join(str(place.path) for place in locations)
         raise FileError(
             f"no configuration of {client} is one: looked at {visible(names)}",
             hint="Name the file, or choose with --scope.",

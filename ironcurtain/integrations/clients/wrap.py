@@ -90,15 +90,15 @@ def wrap(
     with nullcontext() if dry_run else store.lock():
         target = read_target(place)
         plain = undone(target, store)
-        found = _sorted(target, plain, only, search_path)
+        sorted_servers = _sorted(target, plain, only, search_path)
         keys = key_store()
-        change = _change(target, plain, found, command, store, keys)
+        change = _change(target, plain, sorted_servers, command, store, keys)
         ready = _ready(plain, change, place, dry_run=dry_run, fetch=fetch)
         kept: list[str] = []
         if change.is_change and not dry_run:
             if keys is not None and not keep(change.secrets, keys):
                 keys = None
-                change = _change(target, plain, found, command, store, keys)
+                change = _change(target, plain, sorted_servers, command, store, keys)
             kept = _apply(target, plain, change, store)
         if ready.is_change and not dry_run:
             change.generation.write_lock(ready.lock)
@@ -106,12 +106,12 @@ def wrap(
             client=place.client,
             file=str(place.path),
             status=_status(change, ready, dry_run=dry_run),
-            moved=tuple(found.moved),
-            left=(*found.left, *of_projects(target.document, place)),
+            moved=tuple(sorted_servers.moved),
+            left=(*sorted_servers.left, *of_projects(target.document, place)),
             entry=change.entry,
             servers=str(change.generation.servers),
             kept=(str(change.generation.original), *kept),
-            notes=(*found.notes, *ready.notes, *_of_secrets(change), *_of_others(place)),
+            notes=(*sorted_servers.notes, *ready.notes, *_of_secrets(change), *_of_others(place)),
             diff=unified(target, change.document) if dry_run else "",
         )
 
@@ -152,8 +152,8 @@ def _of_secrets(change: _Change) -> list[str]:
 
 def _of_others(place: ConfigLocation) -> list[str]:
     """Say that what moves into our file, which nobody else can change, could have been written by others."""
-    found = weakness(place.path)
-    return [f"another user can say what these servers are: {found}"] if found else []
+    weak = weakness(place.path)
+    return [f"another user can say what these servers are: {weak}"] if weak else []
 
 
 @dataclass(frozen=True)
@@ -180,13 +180,13 @@ def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: s
             where=target.source,
             hint=f"There are: {', '.join(map(visible, servers.fields))}.",
         )
-    found = sort(servers.fields, target.place, only, search_path)
-    if not found.moved:
-        reasons = "; ".join(f"{visible(left.name)}: {left.reason}" for left in found.left)
+    sorted_servers = sort(servers.fields, target.place, only, search_path)
+    if not sorted_servers.moved:
+        reasons = "; ".join(f"{visible(left.name)}: {left.reason}" for left in sorted_servers.left)
         raise UsageError(
             "none of the client's servers can run behind the proxy", where=target.source, hint=reasons
         )
-    return found
+    return sorted_servers
 
 
 def _change(
@@ -209,8 +209,8 @@ def _change(
     )
     secrets = secrets_of(found.moved, f"{store.directory.name}/{generation.directory.name}")
     hiding = secrets if keys is not None else Secrets()
-    own = dict.fromkeys([target.path, target.place.path.absolute()])
-    entry = proxy_entry(command, generation.servers, tuple(own), typed=target.place.typed)
+    files = dict.fromkeys([target.path, target.place.path.absolute()])
+    entry = proxy_entry(command, generation.servers, tuple(files), typed=target.place.typed)
     text = collapsed(before.text, servers, found.moved, ENTRY, entry)
     document = before.changed(text, target.source)
     left = {name: value for name, value in servers.fields.items() if name not in found.moved}

@@ -49,16 +49,16 @@ def audit(subject: Installation) -> Iterator[Diagnosis]:
         session = log.name.removesuffix(SUFFIX)
         yield from _writer(subject, session)
         try:
-            found = verify(session_log(subject.audit, session), key=key)
+            verification = verify(session_log(subject.audit, session), key=key)
         except IronCurtainError as error:
             yield from failed("audit", error)
             continue
-        intact += found.intact
-        for problem in found.problems[:1]:
+        intact += verification.intact
+        for problem in verification.problems[:1]:
             fix = f"Keep a copy, and see every line that is wrong: ironcurtain audit verify {session}."
             what = f"the log {session} is not what was written: {visible(problem.message)}"
             yield Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)
-        if found.intact and found.truncation != "checked":
+        if verification.intact and verification.truncation != "checked":
             what = f"the log {session} has no head, so a cut-off end cannot be seen"
             fix = f"Restore {visible(str(subject.audit / 'heads' / f'{session}.json'))} from a backup."
             yield Diagnosis(name="audit", status="warn", what=what, fix=fix)
@@ -78,8 +78,8 @@ def _room(place: Path) -> Iterator[Diagnosis]:
         fix = f"Give yourself the permission: `chmod u+rwx {visible(str(nearest))}`, or `chown` it."
         yield _refusing(f"no log can be written in {shown}", fix)
         return
-    found = os.statvfs(nearest)
-    free = found.f_bavail * found.f_frsize
+    space = os.statvfs(nearest)
+    free = space.f_bavail * space.f_frsize
     if free < _LITTLE_SPACE:
         what = f"{free >> 20} MiB are free where the logs are, {shown}; without room every call is refused"
         yield _refusing(what, "Free some space: old logs can be moved elsewhere with their heads.")

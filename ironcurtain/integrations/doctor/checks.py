@@ -83,8 +83,8 @@ def examine(subject: Installation) -> DoctorReport:
     Outside a project that is all that does not need one.
     """
     checks = [check for check in CHECKS if subject.project or check not in _OF_A_PROJECT]
-    found = tuple(diagnosis for check in checks for diagnosis in _looked_at(check, subject))
-    return DoctorReport(ok=all(each.status != "fail" for each in found), checks=found)
+    diagnoses = tuple(diagnosis for check in checks for diagnosis in _looked_at(check, subject))
+    return DoctorReport(ok=all(each.status != "fail" for each in diagnoses), checks=diagnoses)
 
 
 def exit_of(report: DoctorReport) -> Exit:

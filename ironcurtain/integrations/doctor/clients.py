@@ -27,19 +27,19 @@ _NO_PROGRAM = "which is no program"
 
 def clients(subject: Installation) -> Iterator[Diagnosis]:
     """Look at the clients that were named, which have to be wrapped, or else at all that are there."""
-    found = 0
+    count = 0
     for name in subject.clients or CLIENTS:
         existing = [place for place in places(name, None, subject.cwd) if place.path.exists()]
         # In the home directory the project's file can be the user's own.
         there = list({place.path.resolve(): place for place in existing}.values())
-        found += len(there)
+        count += len(there)
         if subject.clients and not there:
             what = f"{visible(name)} has no configuration"
             fix = "Start the client once, or name the file that it reads."
             yield Diagnosis(name=f"client/{visible(name)}", status="fail", what=what, fix=fix)
         for place in there:
             yield from _client(place, demanded=bool(subject.clients))
-    if not found and not subject.clients:
+    if not count and not subject.clients:
         yield Diagnosis(name="client", status="ok", what="no client's configuration was found")
 
 
@@ -153,11 +153,11 @@ def _no_program(command: str, directory: Path, path: str | None) -> str:
     """Return why a command cannot be started in a directory; nothing if it can."""
     if not directory.is_dir():
         return f"in {visible(str(directory))}, which is no directory"
-    found = shutil.which(str(directory / command) if os.sep in command else command, path=path)
-    if found is None:
+    program = shutil.which(str(directory / command) if os.sep in command else command, path=path)
+    if program is None:
         return _NO_PROGRAM
     first = b""
-    with suppress(OSError), Path(found).open("rb") as file:  # some programs can be run, and not be read
+    with suppress(OSError), Path(program).open("rb") as file:  # some programs can be run, and not be read
         first = file.read(_SHEBANG_BYTES).partition(b"\n")[0]
     words = first.removeprefix(b"#!").split()
     # A virtual environment that was moved leaves scripts behind whose Python is gone.

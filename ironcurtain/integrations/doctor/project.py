@@ -58,10 +58,10 @@ def check_packages(requirements: Iterable[str]) -> Iterator[Diagnosis]:
     wrong = 0
     plain = [requirement for requirement in requirements if "extra ==" not in requirement]
     for requirement in plain:
-        found = _REQUIREMENT.match(requirement)
-        if found is None:
+        match = _REQUIREMENT.match(requirement)
+        if match is None:
             continue
-        name, least = found.group(1), found.group(2)
+        name, least = match.group(1), match.group(2)
         try:
             installed = version(name)
         except PackageNotFoundError:
@@ -83,7 +83,7 @@ def check_packages(requirements: Iterable[str]) -> Iterator[Diagnosis]:
 def engine_program(subject: Installation) -> Iterator[Diagnosis]:
     """Look for OPA."""
     try:
-        found = find(subject.opa)
+        program = find(subject.opa)
     except IronCurtainError as error:
         if not subject.engine:
             yield from failed("opa", error)
@@ -91,7 +91,7 @@ def engine_program(subject: Installation) -> Iterator[Diagnosis]:
         what = f"{error.what}; the nodes decide, and only compiling needs one here"
         yield Diagnosis(name="opa", status="warn", what=what, fix=error.hint, code=error.code)
     else:
-        yield Diagnosis(name="opa", status="ok", what=f"OPA {found.version}, {visible(str(found.path))}")
+        yield Diagnosis(name="opa", status="ok", what=f"OPA {program.version}, {visible(str(program.path))}")
 
 
 def decision(subject: Installation) -> Iterator[Diagnosis]:

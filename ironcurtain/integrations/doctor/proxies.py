@@ -43,9 +43,9 @@ _SECONDS = 30.0
 
 def proxies(subject: Installation) -> Iterator[Diagnosis]:
     """Look at each proxy that tells of itself."""
-    found = 0
+    count = 0
     for path in sorted(status_directory().glob("*.json")):
-        found += 1
+        count += 1
         name = f"proxy/{visible(path.stem)}"
         if not is_running(path):
             what = "it was killed; its servers and its engine have ended with it"
@@ -62,7 +62,7 @@ def proxies(subject: Installation) -> Iterator[Diagnosis]:
         yield from wrong
         if not wrong:
             yield Diagnosis(name=name, status="ok", what=_well(status))
-    if not found:
+    if not count:
         yield Diagnosis(name="proxy", status="ok", what="no proxy runs")
 
 

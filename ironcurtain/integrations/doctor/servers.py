@@ -165,8 +165,8 @@ def _tried(told: list[str]) -> Iterator[Diagnosis]:
         fix = (
             "Let it, if it should: allowWrite or allowedDomains in its entry (docs/sandbox.md); or remove it."
         )
-        found = _VIOLATION.fullmatch(text)
-        command = offer_for(found["server"], found["what"]) if found is not None else ""
+        match = _VIOLATION.fullmatch(text)
+        command = offer_for(match["server"], match["what"]) if match is not None else ""
         fix = f"Let it, if it should: {command}; or remove it." if command else fix
         yield Diagnosis(name="sandbox", status="warn", what=text, fix=fix)
 
@@ -244,8 +244,8 @@ def _node(programs: Programs) -> Iterator[Diagnosis]:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         said = ""
-    found = _VERSION.match(said)
-    if found is None or int(found.group(1)) < _OLDEST_NODE:
+    match = _VERSION.match(said)
+    if match is None or int(match.group(1)) < _OLDEST_NODE:
         shown = visible(said.strip()) or "none that tells its version"
         yield Diagnosis(
             name="sandbox",

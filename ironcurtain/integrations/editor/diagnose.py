@@ -85,12 +85,12 @@ _MODELS = {
 def diagnose(path: Path, project: EditedProject) -> list[Mistake]:
     """Return what is wrong with a document, in the order of its places; nothing where it is none of ours."""
     try:
-        found = [*_mistakes(path, project)]
+        mistakes = [*_mistakes(path, project)]
     except IronCurtainError as error:
-        found = of_error(error, path, project.texts)
+        mistakes = of_error(error, path, project.texts)
     except OSError as error:
-        found = of_error(FileError(error.strerror or str(error), where=str(path)), path, project.texts)
-    own = dict.fromkeys(mistake for mistake in found if mistake.path == path)
+        mistakes = of_error(FileError(error.strerror or str(error), where=str(path)), path, project.texts)
+    own = dict.fromkeys(mistake for mistake in mistakes if mistake.path == path)
     return sorted(own, key=lambda mistake: (mistake.span.start, mistake.span.end))
 
 
@@ -116,17 +116,17 @@ def _model_of(path: Path, texts: Texts) -> type[Frozen] | None:
     """Return what a document says that it is."""
     if path.suffix not in {".json", *_YAML}:
         return None
-    found = _FORMAT.search(texts.shown(path))
-    return _MODELS.get(found[1]) if found else None
+    match = _FORMAT.search(texts.shown(path))
+    return _MODELS.get(match[1]) if match else None
 
 
 def _of_constitution(path: Path, project: EditedProject) -> Iterator[Mistake]:
     text = project.texts.read(path)
-    own = [placed for placed in project.clauses if placed.clause.source.rpartition(":")[0] == str(path)]
+    clauses = [placed for placed in project.clauses if placed.clause.source.rpartition(":")[0] == str(path)]
     for finding in lint(project.clauses):
-        if finding.clause in {placed.clause.id for placed in own}:
+        if finding.clause in {placed.clause.id for placed in clauses}:
             yield _of_finding(finding, project)
-    for line, what in unread(text, own):
+    for line, what in unread(text, clauses):
         span = span_of(text, Place(str(path), line))
         yield Mistake(path, span, "note", "no-clause", what, _CONSTITUTION_PAGE, "compile")
 

@@ -68,8 +68,8 @@ def words_at(text: str, line: int, words: str) -> Span:
     """Return where some words stand, from a 1-based line on; they may be broken into lines, and quoted."""
     start = _line_start(text, line, _LINE_END)
     pattern = r"[\s>]+".join(map(re.escape, words.split()))
-    found = re.compile(pattern).search(text, start)
-    return Span(*found.span()) if found else line_at(text, start)
+    match = re.compile(pattern).search(text, start)
+    return Span(*match.span()) if match else line_at(text, start)
 
 
 def position_of(text: str, offset: int, encoding: str) -> TextPosition:

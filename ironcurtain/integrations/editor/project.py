@@ -75,8 +75,8 @@ class EditedProject:
     @property
     def guidance(self) -> Path | None:
         """The user's own guidance, if the project reads one and it is there."""
-        own = user_constitution(self.file, self.settings)
-        return own if own is not None and self.texts.has(own) else None
+        guidance = user_constitution(self.file, self.settings)
+        return guidance if guidance is not None and self.texts.has(guidance) else None
 
     @property
     def scenarios(self) -> Path:
@@ -106,9 +106,11 @@ class EditedProject:
             FileError: If the constitution is missing, or holds no sentence.
             ClauseIdError: For each written id that cannot be one, or is another clause's.
         """
-        base, own = self.constitution, self.guidance
+        base, guidance = self.constitution, self.guidance
         known = known_clauses(self.published, self.questions)
-        first = read_user_clauses(self.texts.read(own), str(own), known) if own is not None else ()
+        first = (
+            read_user_clauses(self.texts.read(guidance), str(guidance), known) if guidance is not None else ()
+        )
         elsewhere = [placed.clause.id for placed in first]
         return (*first, *read_clauses(self.texts.read(base), str(base), known, elsewhere))
 
@@ -218,8 +220,8 @@ def _scenario(id_: str, project: EditedProject) -> Related | None:
     pattern = re.compile(rf'\bid["\']?\s*:\s*["\']?{re.escape(id_)}(?![\w.-])')
     for path in (project.scenarios, project.answers):
         text = project.texts.shown(path)
-        if found := pattern.search(text):
-            return Related(path, _of_match(text, found), f"scenario {id_}")
+        if match := pattern.search(text):
+            return Related(path, _of_match(text, match), f"scenario {id_}")
     return None
 
 

@@ -131,17 +131,17 @@ def _answer_questions(server: LanguageServer, session: _Session) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(parameters: types.HoverParams) -> types.Hover | None:
         path, offset, project = _asked_about(server, session, parameters)
-        found = shown_at(path, offset, project)
-        if found is None:
+        hover = shown_at(path, offset, project)
+        if hover is None:
             return None
-        text = types.MarkupContent(types.MarkupKind.PlainText, found.text)
-        return types.Hover(text, _range(server, project.texts.shown(path), found.span))
+        text = types.MarkupContent(types.MarkupKind.PlainText, hover.text)
+        return types.Hover(text, _range(server, project.texts.shown(path), hover.span))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def definition(parameters: types.DefinitionParams) -> types.Location | None:
         path, offset, project = _asked_about(server, session, parameters)
-        found = shown_at(path, offset, project)
-        return _location(server, project.texts, *found.definition) if found and found.definition else None
+        hover = shown_at(path, offset, project)
+        return _location(server, project.texts, *hover.definition) if hover and hover.definition else None
 
     options = types.CompletionOptions(trigger_characters=[":", " "])
 
@@ -193,20 +193,20 @@ def _all_mistakes(
     texts: Texts, gates: dict[Path, GateReport | IronCurtainError | None]
 ) -> dict[Path, list[Mistake]]:
     """Return, by document, what is wrong with each that is open, and all that the gate said."""
-    found: dict[Path, list[Mistake]] = {path: [] for path in texts.paths}
+    mistakes: dict[Path, list[Mistake]] = {path: [] for path in texts.paths}
     projects: dict[Path, EditedProject] = {}
     for path in texts.paths:
         project = EditedProject.of(path, texts)
         project = projects.setdefault(project.root, project)
-        found[path] += diagnose(path, project)
+        mistakes[path] += diagnose(path, project)
     for root, said in gates.items():
         if said is None or root not in projects:
             continue
         for mistake in _of_gate(said, projects[root]):
             # A mistake in a file is told where it is typed; the gate, which reads what was saved, is behind.
             if isinstance(said, GateReport) or mistake.path not in texts.paths:
-                found.setdefault(mistake.path, []).append(mistake)
-    return found
+                mistakes.setdefault(mistake.path, []).append(mistake)
+    return mistakes
 
 
 def _of_gate(said: GateReport | IronCurtainError, project: EditedProject) -> list[Mistake]:

@@ -225,16 +225,16 @@ def _judged(change: Change, listed: Sequence[DiffApproval], file: Path | None, t
 
 def _why_not(change: Change, listed: Sequence[DiffApproval]) -> tuple[str, ...]:
     """Say why approvals of the same words do not count."""
-    found = []
+    approvals = []
     for approval in listed:
         if _is_of(approval, change):
-            found.append(f"its approval by {approval.approver} expired on {approval.expires}")
+            approvals.append(f"its approval by {approval.approver} expired on {approval.expires}")
         elif approval.change == change.id:
-            found.append(
+            approvals.append(
                 f"an approval by {approval.approver} has the same words, but the policies it was given for "
                 "meant something else by them"
             )
-    return tuple(found)
+    return tuple(approvals)
 
 
 def _unused(difference: Difference, listed: Sequence[DiffApproval], file: Path | None) -> list[Problem]:

@@ -127,7 +127,7 @@ class Commit:
         status, out, errors = _git(self.root, "cat-file", "--batch", stdin=asked)
         if status != 0:
             raise SystemFailedError(f"git does not read the commit: {_said(errors)}", where=str(self.root))
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         start = 0
         for name, digest in blobs.items():
             head_end = out.index(b"\n", start)
@@ -135,9 +135,9 @@ class Commit:
             if head[:2] != [digest, "blob"]:
                 raise SystemFailedError("the repository lacks an object of the commit", where=str(self.root))
             begin = head_end + 1
-            found[name] = out[begin : begin + int(head[2])]
+            contents[name] = out[begin : begin + int(head[2])]
             start = begin + int(head[2]) + 1
-        return found
+        return contents
 
 
 def _git(directory: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, bytes, bytes]:

@@ -107,9 +107,9 @@ def _top(lock: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def _program(package: str, described: Mapping[str, JsonValue], named: str | None) -> str:
     """Return the name of the program: the one that is named, or what npx would run of the package."""
     found = described.get("bin")
-    own = package.rpartition("/")[2]
-    programs = {own: found} if isinstance(found, str) else found if isinstance(found, dict) else {}
-    usual = next(iter(programs)) if len({*programs.values()}) == 1 else own
+    unscoped = package.rpartition("/")[2]
+    programs = {unscoped: found} if isinstance(found, str) else found if isinstance(found, dict) else {}
+    usual = next(iter(programs)) if len({*programs.values()}) == 1 else unscoped
     wanted = named or usual
     if "/" in wanted or (named is None and wanted not in programs):
         has = ", ".join(map(visible, programs)) or "none"

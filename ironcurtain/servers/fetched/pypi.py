@@ -94,11 +94,11 @@ def fetch(wanted: Wanted, pins: Sequence[str], where: Path) -> Staged:
     for left in ("bin", ".lock"):  # scripts for an interpreter at another place
         _remove(packages / left)
     name = _bare(wanted.packages[0])
-    found = _distribution(packages, name)
-    entry = _entry(found, wanted.program or name, named=wanted.program is not None)
+    distribution = _distribution(packages, name)
+    entry = _entry(distribution, wanted.program or name, named=wanted.program is not None)
     (where / _START).write_text(_script(entry))
     (where / _REQUIREMENTS).unlink()
-    return Staged(where, name, found.version, _START, lines)
+    return Staged(where, name, distribution.version, _START, lines)
 
 
 def compile_(installed: Path, python: str | None) -> None:
@@ -176,14 +176,14 @@ def _requirement(package: str) -> str:
 
 
 def _bare(package: str) -> str:
-    found = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9]", package)
-    return found.group() if found else package
+    match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9]", package)
+    return match.group() if match else package
 
 
 def bare_with_extras(package: str) -> str:
     """Return a requirement without its version."""
-    found = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9](?:\[[^\]]*\])?", package)
-    return found.group() if found else package
+    match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9](?:\[[^\]]*\])?", package)
+    return match.group() if match else package
 
 
 def _line(each: dict[str, dict[str, dict[str, dict[str, str]]]]) -> str:

@@ -160,17 +160,17 @@ def _read(runner: _Runner, words: Sequence[str]) -> PackageRequest:
 
 
 def _checked(runner: _Runner, package: str) -> str:
-    found = (_NPM if runner.manager == "npm" else _PYPI).fullmatch(package)
-    if found is None or package.endswith((".tgz", ".whl", ".gz")):
+    match = (_NPM if runner.manager == "npm" else _PYPI).fullmatch(package)
+    if match is None or package.endswith((".tgz", ".whl", ".gz")):
         raise _refused(runner, f"fetches {quoted(package)}, which is no package of a registry")
     return package
 
 
 def _version(runner: _Runner, text: str) -> str:
-    found = _PYTHON.fullmatch(text)
-    if found is None:
+    match = _PYTHON.fullmatch(text)
+    if match is None:
         raise _refused(runner, f"names the Python {quoted(text)}, where a version is understood")
-    return found.group(1)
+    return match.group(1)
 
 
 def _refused(runner: _Runner, what: str) -> ServerConfigError:

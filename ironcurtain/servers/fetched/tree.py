@@ -82,8 +82,8 @@ def note_of(place: Path) -> Path:
 def is_whole(place: Path, tree: Digest) -> bool:
     """Tell whether an installation is there and is, file by file, what was installed."""
     try:
-        found = digests(place)
-        return found.tree == tree and note_of(place).read_text("ascii") == found.whole
+        actual = digests(place)
+        return actual.tree == tree and note_of(place).read_text("ascii") == actual.whole
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -100,8 +100,8 @@ def _files(directory: Path, above: str) -> Iterator[tuple[str, Path]]:
 
 
 def _content(path: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            found.update(chunk)
-    return found.hexdigest()
+            digest.update(chunk)
+    return digest.hexdigest()

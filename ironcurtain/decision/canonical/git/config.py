@@ -112,13 +112,13 @@ class GitSettings:
 
     def is_on(self, section: str, subsection: str | None, key: str) -> bool:
         """Tell whether the last value of a setting is there and not false."""
-        found = self._index.get((section, subsection, key), [])
-        return bool(found) and not found[-1].is_off
+        values = self._index.get((section, subsection, key), [])
+        return bool(values) and not values[-1].is_off
 
     def is_off(self, section: str, subsection: str | None, key: str) -> bool:
         """Tell whether the last value of a setting is there and false."""
-        found = self._index.get((section, subsection, key), [])
-        return bool(found) and found[-1].is_off
+        values = self._index.get((section, subsection, key), [])
+        return bool(values) and values[-1].is_off
 
     @cached_property
     def remotes(self) -> tuple[str, ...]:

@@ -85,9 +85,9 @@ class Git:
     def of(cls, environ: Mapping[str, str], reachable: tuple[Path, ...] = ()) -> Git:
         """Find git on an environment's PATH, outside what tools and servers can write."""
         search = ProgramSearch(environ.get("PATH", os.defpath), reachable)
-        found = search.find("git")
+        program = search.find("git")
         missing = f"git {search.passed_over('git') or 'was not found'} on the server's PATH"
-        return cls(str(found) if found else None, "" if found else missing, environ, search.safe_path())
+        return cls(str(program) if program else None, "" if program else missing, environ, search.safe_path())
 
     @cached_property
     def configured(self) -> Mapping[str, str]:

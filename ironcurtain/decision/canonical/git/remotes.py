@@ -45,13 +45,13 @@ class RemoteCanonicalizer:
             self._refuse_local_namesake(sent, repository)
         else:
             sent = _checked_name(text)
-        found = self._world.remote(repository, sent, server=self._server)
-        return self._subjects(found, at, repository, name=sent), sent
+        remote = self._world.remote(repository, sent, server=self._server)
+        return self._subjects(remote, at, repository, name=sent), sent
 
     def absent(self, at: str, repository: str) -> list[Resource]:
         """Judge the remote that git itself chooses in the repository when none is given."""
-        found = self._world.remote(repository, None, server=self._server)
-        return self._subjects(found, at, repository, name="")
+        remote = self._world.remote(repository, None, server=self._server)
+        return self._subjects(remote, at, repository, name="")
 
     def _subjects(self, found: RemoteUrls, at: str, repository: str | None, *, name: str) -> list[Resource]:
         resources = [resource for url in found.urls for resource in self._contacted(url, at, repository)]

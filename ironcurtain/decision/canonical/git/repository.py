@@ -140,19 +140,19 @@ def repository_places(path: str, *, git: Git) -> RepositoryPlaces | None:
         UnreadableError: If git is missing, refuses to work there, or gives no clear answer.
     """
     try:
-        found = survey(_existing(path), git=git)
-        if found is None:
+        surveyed = survey(_existing(path), git=git)
+        if surveyed is None:
             return None
-        others = linked(found, git=git)
+        others = linked(surveyed, git=git)
     except GitFailedError as error:
         raise UnreadableError(error.reason) from error
-    common = os.path.realpath(found.common)
-    own = common if found.git_directory == found.common else os.path.realpath(found.git_directory)
+    common = os.path.realpath(surveyed.common)
+    own = common if surveyed.git_directory == surveyed.common else os.path.realpath(surveyed.git_directory)
     if not is_within(own, common):
         raise UnreadableError("the repository keeps a work tree's own state outside its git directory")
     # Where no step of the way to the git directory is a link, none of the way to a directory above it is.
-    is_real = found.top is None or (common == found.common and is_within(common, found.top))
-    top = found.top if is_real or found.top is None else os.path.realpath(found.top)
+    is_real = surveyed.top is None or (common == surveyed.common and is_within(common, surveyed.top))
+    top = surveyed.top if is_real or surveyed.top is None else os.path.realpath(surveyed.top)
     others = others.outside(top, common)
     return RepositoryPlaces(top, common, others.stores, others.repositories, others.worktrees)
 
@@ -263,8 +263,8 @@ def _absent(settings: GitSettings, place: RepositorySurvey) -> tuple[str, ...]:
     default = settings.remotes[0] if len(settings.remotes) == 1 else "origin"
     fallback = default if _could_be_contacted(settings, place, default) else None
     tracking = settings.last("branch", place.branch, "remote") if place.branch else None
-    own = settings.last("branch", place.branch, "pushremote") if place.branch else None
-    push = own if own is not None else settings.last("remote", None, "pushdefault")
+    push_remote = settings.last("branch", place.branch, "pushremote") if place.branch else None
+    push = push_remote if push_remote is not None else settings.last("remote", None, "pushdefault")
     if push is not None and " " in push:
         raise GitFailedError("remote.pushDefault names several remotes, which git versions read differently")
     chosen = [tracking, push if push is not None else tracking]

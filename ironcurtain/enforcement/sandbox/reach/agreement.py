@@ -57,8 +57,8 @@ def disagreements(content: PolicyContent, config: ServerConfig) -> Iterator[Disa
 
 
 def _of_network(name: str, server: Server, reach: Reach) -> Iterator[Disagreement]:
-    own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-    listed = own.network.allowed_domains
+    settings = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+    listed = settings.network.allowed_domains
     if listed is None:
         lacking = [domain for domain in reach.domains if not can_be_let_through(domain)]
         if reach.any_domain:
@@ -79,8 +79,8 @@ def _of_network(name: str, server: Server, reach: Reach) -> Iterator[Disagreemen
 
 
 def _of_places(name: str, server: Server, reach: Reach) -> Iterator[Disagreement]:
-    own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-    shown = (*own.filesystem.allow_read, *own.filesystem.allow_write)
+    settings = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+    shown = (*settings.filesystem.allow_read, *settings.filesystem.allow_write)
     named = dict.fromkeys((*reach.reads.named, *reach.writes.named))
     if closed := [place for place in named if sign_ins_below(place) and place not in shown]:
         yield Disagreement(
@@ -93,8 +93,12 @@ def _of_places(name: str, server: Server, reach: Reach) -> Iterator[Disagreement
 
 def _keeps_nothing(content: PolicyContent, name: str, config: ServerConfig, reach: Reach) -> bool:
     server = config.servers[name]
-    own = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-    if own.filesystem.allow_write or config.sandbox.filesystem.allow_write or own.network.allowed_domains:
+    settings = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
+    if (
+        settings.filesystem.allow_write
+        or config.sandbox.filesystem.allow_write
+        or settings.network.allowed_domains
+    ):
         return False
     if reach.session or reach.writes.named or reach.writes.anywhere or reach.domains or reach.any_domain:
         return False

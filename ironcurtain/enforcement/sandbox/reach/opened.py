@@ -65,11 +65,11 @@ def is_of_anybody(place: Path) -> bool:
 
 def outermost(places: Iterable[Path]) -> list[Path]:
     """Return those of some paths that lie in no other of them, sorted."""
-    found: list[Path] = []
+    directories: list[Path] = []
     for place in sorted(set(places)):
-        if not any(place.is_relative_to(other) for other in found):
-            found.append(place)
-    return found
+        if not any(place.is_relative_to(other) for other in directories):
+            directories.append(place)
+    return directories
 
 
 def _directories(place: Path) -> list[os.DirEntry[str]]:
@@ -215,15 +215,15 @@ class RepositoryWatch:
 
 def _identities(places: Iterable[Path]) -> dict[Path, tuple[int, ...]]:
     """Return what tells git directories, files and links that name one from others in their places."""
-    found: dict[Path, tuple[int, ...]] = {}
+    opened: dict[Path, tuple[int, ...]] = {}
     for path in places:
         with suppress(OSError):
             status = path.lstat()
             kind = stat.S_IFMT(status.st_mode)
             # The number of a link that was removed may be given to the next one.
             made = status.st_ctime_ns if kind == stat.S_IFLNK else 0
-            found[path] = (status.st_dev, status.st_ino, kind, made)
-    return found
+            opened[path] = (status.st_dev, status.st_ino, kind, made)
+    return opened
 
 
 class NewRepositories:

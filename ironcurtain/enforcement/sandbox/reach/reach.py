@@ -89,15 +89,15 @@ def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] 
         is_reserved = tool.tool in RESERVED
         about = [rule for rule in rules if speaks_of(rule.if_, server, tool, meant=is_reserved)]
         for role in _roles(tool, registry):
-            found = _found(about, role.name, content.lists, verdicts)
+            opened = _found(about, role.name, content.lists, verdicts)
             if role.category == "path":
-                (writes if role.writes else reads).add(found)
+                (writes if role.writes else reads).add(opened)
                 contained = tool.contained and role.containable and not is_reserved
-                permitted = contained or bool(found.opened)
+                permitted = contained or bool(opened.opened)
                 session = session or permitted
                 repositories = repositories or (permitted and role.writes and _is_of_git(tool))
             elif role.category == "url":
-                urls.add(found)
+                urls.add(opened)
     contacted = urls.places()
     hosts = tuple(dict.fromkeys(map(_host, contacted.named)))
     return Reach(
@@ -187,7 +187,7 @@ def _found(
 
     So a plain one that does not count, as a denial never does, takes away from those after it.
     """
-    found = _Found()
+    opened = _Found()
     for rule in rules:
         conditions = rule.if_
         if conditions is None or (conditions.named_roles and role not in conditions.named_roles):
@@ -198,14 +198,14 @@ def _found(
             continue
         if patterns is None:
             if counts:
-                found.open(None)
+                opened.open(None)
             break
         if counts:
             for each in patterns:
-                found.open(each)
+                opened.open(each)
         else:
-            found.never += patterns
-    return found
+            opened.never += patterns
+    return opened
 
 
 def _patterns(

@@ -40,13 +40,13 @@ def git_directories(roots: Iterable[Path]) -> tuple[frozenset[Path], bool]:
     Returns:
         The git directories; whether no directory was left out because there were too many.
     """
-    found: set[Path] = set()
+    tops: set[Path] = set()
     whole = True
     for root in roots:
         seen = _Seen()
-        found.update(_git_directories(root, seen))
+        tops.update(_git_directories(root, seen))
         whole = whole and seen.count < seen.most
-    return frozenset(found), whole
+    return frozenset(tops), whole
 
 
 def closed_to_strangers(roots: Iterable[Path]) -> list[Path]:
@@ -56,9 +56,9 @@ def closed_to_strangers(roots: Iterable[Path]) -> list[Path]:
     tree. A directory that is itself a git directory is not: nothing else could be written.
     """
     tops = {root for root in roots if root.is_dir()}
-    found = {path for path in git_directories(tops)[0] if path.is_dir()} - tops
+    directories = {path for path in git_directories(tops)[0] if path.is_dir()} - tops
     new = {top / ".git" for top in tops if not _is_git_directory(_names(top))}
-    return sorted(path for path in found | new if not path.is_symlink())
+    return sorted(path for path in directories | new if not path.is_symlink())
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ def _entries(place: str) -> list[os.DirEntry[str]]:
 
 
 def _is_git_directory(names: Iterable[str]) -> bool:
-    found = _OF_A_GIT_DIRECTORY.intersection(names)
-    return any(needed <= found for needed in _GIT_DIRECTORIES)
+    typical = _OF_A_GIT_DIRECTORY.intersection(names)
+    return any(needed <= typical for needed in _GIT_DIRECTORIES)
 
 
 def _is_empty(entry: Path) -> bool:
@@ -150,11 +150,11 @@ def _code(repository: Path, home: str) -> Iterator[Path]:
 
 def _configured(repository: Path, home: str) -> Iterator[Path]:
     """Yield further configuration: of this work tree, and whatever is included."""
-    own = repository / "config.worktree"
+    config = repository / "config.worktree"
     common = pointed(repository / "commondir", "") or repository
-    if own.exists() or _has_own(common / "config"):
-        yield own
-    for file in (repository / "config", own):
+    if config.exists() or _has_own(common / "config"):
+        yield config
+    for file in (repository / "config", config):
         yield from (Path(os.path.realpath(each)) for each in included_files(file, home))
 
 

@@ -92,11 +92,11 @@ def _with_clause(problem: Problem, subject: PolicyUnderReview) -> Problem:
         )
     ids = {placed.clause.id for placed in read}
     places = clause_sources(subject.bundle)
-    own = f"{subject.settings.constitution}:"
+    prefix = f"{subject.settings.constitution}:"
     gone = tuple(
         f"gone: {id_}: {text}"
         for id_, text in compiled.items()
-        if id_ not in ids and places[id_].startswith(own)
+        if id_ not in ids and places[id_].startswith(prefix)
     )
     return problem.model_copy(update={"details": gone})
 
