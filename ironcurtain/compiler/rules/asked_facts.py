@@ -12,7 +12,6 @@ from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.load.linter import NEEDS_FACT, lint
 from ironcurtain.compiler.questions.schema_parts import (
     BOOLEAN,
@@ -26,6 +25,7 @@ from ironcurtain.compiler.questions.schema_parts import (
     reference,
 )
 from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.compiler.rules.clause_routes import Routes
 from ironcurtain.compiler.rules.look_ups import LookUpTool
 from ironcurtain.errors import RuleError, raise_all
 from ironcurtain.model.conditions import FactOperator
@@ -85,13 +85,21 @@ class OfferedFacts:
         return array_of({"anyOf": [*records, counter, label, clock]})
 
 
-def offered_facts(
-    clauses: Sequence[PlacedClause], look_ups: Sequence[LookUpTool], servers: Iterable[str]
-) -> OfferedFacts | None:
-    """Return what a question about clauses offers; None where no clause needs a fact."""
-    if look_ups or any(found.check in NEEDS_FACT for found in lint(clauses)):
-        return OfferedFacts(tuple(look_ups), tuple(servers))
-    return None
+def offered_facts(server: str, routes: Routes, look_ups: Sequence[LookUpTool]) -> OfferedFacts | None:
+    """Return what the question about a server's rules offers; None where no clause of it needs a fact.
+
+    Calls of those servers can count that the same clauses concern: a server that is added leaves the
+    questions about the others as they are, as long as no such clause concerns it.
+    """
+    needing = {finding.clause for finding in lint(routes[server]) if finding.check in NEEDS_FACT}
+    if not needing and not look_ups:
+        return None
+    concerned = (
+        other
+        for other, clauses in routes.items()
+        if other == server or any(placed.clause.id in needing for placed in clauses)
+    )
+    return OfferedFacts(tuple(look_ups), tuple(concerned))
 
 
 def fact_test() -> Schema:

@@ -30,7 +30,13 @@ from ironcurtain.compiler.rules.asked_facts import (
 )
 from ironcurtain.compiler.rules.checks import check_policy, concerned_tools
 from ironcurtain.compiler.rules.clause_coverage import claims, coverage_mistakes, quote_mistake
-from ironcurtain.compiler.rules.clause_routes import clause_data, rename_clauses, route_clauses, told_clauses
+from ironcurtain.compiler.rules.clause_routes import (
+    Routes,
+    clause_data,
+    rename_clauses,
+    route_clauses,
+    told_clauses,
+)
 from ironcurtain.compiler.rules.directories import mentioned_directories, unknown_directories
 from ironcurtain.compiler.rules.previous_rules import previous_rules
 from ironcurtain.compiler.rules.rule_context import RuleContext
@@ -74,7 +80,7 @@ def compile_rules(context: RuleContext, cache: AnswerCache) -> Compiled:
     asked = [server for server in servers if any(not p.clause.principle for p in routes[server])]
     answers = cache.ask(
         [
-            _question(server, routes[server], context, _previous_text(server, routes[server], context, cache))
+            _question(server, routes, context, _previous_text(server, routes[server], context, cache))
             for server in asked
         ]
     )
@@ -197,9 +203,8 @@ def rule_prefix(server: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", server.lower()).strip("-") + "-"
 
 
-def _question(
-    server: str, clauses: Sequence[PlacedClause], context: RuleContext, previous: str = ""
-) -> Question:
+def _question(server: str, routes: Routes, context: RuleContext, previous: str) -> Question:
+    clauses = routes[server]
     annotated = context.annotations.servers[server]
     lists = {name: found.type for name, found in sorted(context.lists.lists.items())}
     prompt = fill(
@@ -215,7 +220,7 @@ def _question(
     if context.approvers:
         people = {name: each.model_dump(mode="json") for name, each in sorted(context.approvers.items())}
         prompt += "\n\n" + fill("rules.approvers", approvers=as_data(people))
-    offered = offered_facts(clauses, context.look_ups, context.annotations.servers)
+    offered = offered_facts(server, routes, context.look_ups)
     if offered is not None:
         prompt += "\n\n" + offered.prompt
     return Question(
