@@ -127,7 +127,8 @@ def _record(look_ups: Sequence[LookUpTool], named: Schema) -> Schema:
             "tool": one_of(dict.fromkeys(each.tool for each in look_ups)),
             "arguments": array_of(asked),
             "fields": array_of(found),
-        }
+        },
+        {"identity": array_of(closed_object({"name": STRING, "at": STRING}))},
     )
 
 
@@ -189,7 +190,7 @@ def _declaration(entry: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {
         key: value for key, value in entry.items() if key != "name" and value is not None
     }
-    for key, value in (("arguments", "value"), ("fields", "")):
+    for key, value in (("arguments", "value"), ("identity", "at"), ("fields", "")):
         items = objects(told.get(key))
         if items is not None:
             told[key] = {
@@ -245,4 +246,10 @@ def field_mistakes(facts: Mapping[str, Fact], look_ups: Sequence[LookUpTool]) ->
                 mistakes.append(f"fact {quoted(name)}: the answer has nothing at {quoted(declared.at)}")
             elif there != declared.type and (there, declared.type) != ("instant", "string"):
                 mistakes.append(f"fact {quoted(name)}: {quoted(field)} is of the type {there}")
+        mistakes += [
+            f"fact {quoted(name)}: the answer has no single value at {quoted(at)} for the identity "
+            f"{quoted(argument)}"
+            for argument, at in fact.identity.items()
+            if tool.fields.get(at) not in ("string", "number", "boolean", "instant")
+        ]
     return mistakes
