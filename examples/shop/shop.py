@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-FILE = Path(os.environ.get("SHOP", Path(__file__).parent / "shop.sqlite"))
+FILE = Path(os.environ.get("SHOP", Path(__file__).parent / "data" / "shop.sqlite"))
 
 SCHEMA = """
 CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT, email TEXT, note TEXT);
@@ -38,9 +38,11 @@ INSERT INTO orders VALUES
   ('W1', 'ada', 'pending', 'card-ada', '2026-11-23T08:30:00Z'),
   ('W2', 'ada', 'delivered', 'card-ada', '2026-11-12T10:00:00Z'),
   ('W3', 'ada', 'cancelled', 'gift-ada', '2026-11-02T18:15:00Z'),
-  ('W4', 'blaise', 'pending', 'card-blaise', '2026-11-22T20:05:00Z');
+  ('W4', 'blaise', 'pending', 'card-blaise', '2026-11-22T20:05:00Z'),
+  ('W5', 'ada', 'pending', 'card-ada', '2026-11-23T08:55:00Z');
 INSERT INTO items VALUES
-  ('W1', 'lamp-black'), ('W1', 'mug-blue'), ('W2', 'lamp-black'), ('W3', 'mug-red'), ('W4', 'mug-blue');
+  ('W1', 'lamp-black'), ('W1', 'mug-blue'), ('W2', 'lamp-black'), ('W3', 'mug-red'), ('W4', 'mug-blue'),
+  ('W5', 'mug-blue');
 """
 
 
@@ -51,6 +53,7 @@ class ShopError(Exception):
 @contextmanager
 def _opened() -> Iterator[sqlite3.Connection]:
     """Open the records for one transaction, and fill them first where they are empty."""
+    FILE.parent.mkdir(exist_ok=True)
     connection = sqlite3.connect(FILE, timeout=10, isolation_level=None)
     connection.row_factory = sqlite3.Row
     try:

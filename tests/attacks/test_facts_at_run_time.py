@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,13 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
+from fixtures import killed_proxy
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from support.approvals import inbox_of
-from support.proxied import Place, descendants, text_of, until, visit_all
+from support.proxied import Place, descendants, text_of, until, visit_all, wait_for
 from support.remembered import ORDER, RULES, Shop
+from support.wire import send, speaking
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
@@ -113,6 +117,30 @@ async def _overtaken(client: Client, place: Place) -> None:
     assert place.called("cancel_order") == [{"order_id": "o3"}]
 
 
+async def _raced(client: Client, place: Place) -> None:
+    """The agent changes the order by one call while another is decided on it: that one is decided again."""
+    assert isinstance(place, Shop)
+    gate = place.root / "gate"
+    place.answer({**ORDER, "order_id": "o4"}, refund={"when": str(gate)})
+    results: list[bool] = []
+
+    async def cancel() -> None:
+        answer = await client.call_tool("shop__cancel_order", {"order_id": "o4"})
+        results.append(bool(answer.is_error))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(client.call_tool, "shop__refund", {"amount": 1})
+        await until(lambda: place.called("refund"))
+        tasks.start_soon(cancel)
+        await until(lambda: {"order_id": "o4"} in place.called("get_order"))
+        place.answer({**ORDER, "order_id": "o4", "status": "delivered"})
+        gate.touch()
+    assert results == [True]
+    assert {"order_id": "o4"} not in place.called("cancel_order")
+    assert place.called("get_order").count({"order_id": "o4"}) == 2
+    place.answer(ORDER)
+
+
 # -- amounts ------------------------------------------------------------------------------------
 
 AMOUNTS: dict[str, tuple[Any, str]] = {
@@ -147,7 +175,12 @@ async def _tampered_store(client: Client, place: Place) -> None:
     assert not (await client.call_tool("shop__refund", {"amount": 1})).is_error  # it needs no store
 
 
-VISITS = {"overtaken": _overtaken, "amounts": _amounts, "tampered-store": _tampered_store}
+VISITS = {
+    "overtaken": _overtaken,
+    "raced": _raced,
+    "amounts": _amounts,
+    "tampered-store": _tampered_store,
+}
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +193,17 @@ def visited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
 def test_totals_and_records_that_are_changed(visit: str, visited: dict[str, Exception]) -> None:
     if visit in visited:
         raise visited[visit]
+
+
+def test_an_amount_beyond_every_number_is_not_sent(tmp_path: Path) -> None:
+    shop = Shop(tmp_path.resolve())
+    with speaking(shop) as process:
+        wait_for(lambda: shop.is_up("shop"))
+        for id_, amount in enumerate(("1e999", "-1e999", "Infinity", "NaN", "600"), start=10):
+            params = f'{{"name": "shop__pay", "arguments": {{"amount": {amount}}}}}'
+            send(process, f'{{"jsonrpc": "2.0", "id": {id_}, "method": "tools/call", "params": {params}}}')
+        wait_for(lambda: shop.called("pay"))
+    assert shop.called("pay") == [{"amount": 600}]
 
 
 # -- two gateways -------------------------------------------------------------------------------
@@ -270,6 +314,47 @@ def test_a_label_outlives(evasion: str, tmp_path: Path) -> None:
             raise
     anyio.run(second)
     assert all(mail == {"to": "before"} for mail in shop.called("send_mail"))
+
+
+# -- killed between booking and sending ---------------------------------------------------------
+
+MOMENTS = {
+    "before-booking": "SqliteStore.book",
+    "in-the-store": "AuditLog.decision",
+    "recorded": "Sending.send",
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_payment_of_a_killed_proxy_is_booked_or_was_not_sent(moment: str, tmp_path: Path) -> None:
+    """A proxy that ends between any two steps has sent nothing that it did not book."""
+    shop = Shop(tmp_path.resolve())
+    options = shop.command()[3:]
+
+    async def is_killed() -> None:
+        started = StdioServerParameters(
+            command=sys.executable,
+            args=[killed_proxy.__file__, MOMENTS[moment], *options],
+            env=shop.environment(),
+            cwd=tmp_path,
+        )
+        with (tmp_path / "stderr").open("a") as stderr:
+            async with Client(stdio_client(started, errlog=stderr), mode="legacy", cache=None) as client:
+                await until(lambda: shop.is_up("shop"))
+                await client.call_tool("shop__pay", {"amount": 600})
+
+    async def goes_on() -> None:
+        async with shop.client() as client:
+            await until(lambda: shop.said.count("server shop: 7 tools") == 2)
+            refused = bool((await client.call_tool("shop__pay", {"amount": 600})).is_error)
+            assert refused == (moment != "before-booking")
+
+    with pytest.raises(BaseExceptionGroup) as ended:
+        anyio.run(is_killed)
+    assert "Connection closed" in "".join(traceback.format_exception(ended.value))
+    assert shop.called("pay") == []
+    anyio.run(goes_on)
+    assert shop.called("pay") == ([] if moment != "before-booking" else [{"amount": 600}])
 
 
 def test_a_tampered_log_starts_no_proxy(tmp_path: Path) -> None:

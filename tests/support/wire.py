@@ -35,8 +35,8 @@ def hello(capabilities: dict[str, Any]) -> str:
 
 
 @contextmanager
-def running(place: Place, *options: str, **capabilities: Any) -> Iterator[Proxy]:
-    """Start a proxy, say hello and make it start a server that leaves a process in another session."""
+def speaking(place: Place, *options: str, **capabilities: Any) -> Iterator[Proxy]:
+    """Start a proxy and say hello."""
     with (place.root / "stderr").open("a") as stderr, place.explained():
         process = Proxy(
             place.command(*options),
@@ -48,15 +48,23 @@ def running(place: Place, *options: str, **capabilities: Any) -> Iterator[Proxy]
             text=True,
         )
         try:
-            send(process, hello(capabilities), json.dumps(INITIALIZED), call(2, "spawn"))
-            spawned = answer(process, 2)
-            assert not spawned["result"].get("isError"), spawned
+            send(process, hello(capabilities), json.dumps(INITIALIZED))
             yield process
         finally:
             process.kill()
             process.wait()
             process.stdin.close()
             process.stdout.close()
+
+
+@contextmanager
+def running(place: Place, *options: str, **capabilities: Any) -> Iterator[Proxy]:
+    """Start a proxy, say hello and make it start a server that leaves a process in another session."""
+    with speaking(place, *options, **capabilities) as process:
+        send(process, call(2, "spawn"))
+        spawned = answer(process, 2)
+        assert not spawned["result"].get("isError"), spawned
+        yield process
 
 
 def send(process: Proxy, *lines: str) -> None:

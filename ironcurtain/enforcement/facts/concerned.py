@@ -85,6 +85,18 @@ class ConcernedTools:
             self._known[place] = self._found(server, tool)
         return self._known[place]
 
+    def recorded_at(self, server: str, tool: ToolAnnotation | None) -> frozenset[str]:
+        """Return the servers whose records calls of a tool are decided on."""
+        found = self.of(server, tool)
+        return frozenset(fact.server for _, fact in found.records) if found is not None else frozenset()
+
+    def altered_at(self, server: str, tool: ToolAnnotation | None) -> frozenset[str]:
+        """Return the servers whose records calls of a tool may change: its own, if it changes something."""
+        is_asked = any(
+            isinstance(fact, RecordFact) and fact.server == server for fact in self._content.facts.values()
+        )
+        return frozenset({server} if is_asked and tool is not None and tool.side_effects else ())
+
     def _found(self, server: str, tool: ToolAnnotation) -> FactsOfTool | None:
         facts = self._content.facts
         tested = dict.fromkeys(_with_references(self._tested(server, tool), facts))

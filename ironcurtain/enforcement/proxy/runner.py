@@ -15,6 +15,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ from ironcurtain.enforcement.audit.log_paths import (
 )
 from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.witness import AuditWitness
+from ironcurtain.enforcement.facts import clock
 from ironcurtain.enforcement.facts.gather import Sources
 from ironcurtain.enforcement.facts.memory import SessionMemory
 from ironcurtain.enforcement.facts.store import StoreError
@@ -117,6 +119,7 @@ class ProxyOptions:
         domain: Which tools and permissions this deployment has; None for all.
         principal: Whom the agent acts for, where the start configuration says it.
         state: Where totals of callers are kept; None for a file of the user's own.
+        now: The clock of declared facts, in UTC; records of the log have the machine's own time.
     """
 
     load: Callable[[], Policy]
@@ -143,6 +146,7 @@ class ProxyOptions:
     domain: Domain | None = None
     principal: Principal | None = None
     state: StorePlace | None = None
+    now: Callable[[], datetime] = clock.now
 
 
 def own_places() -> list[Path]:
@@ -403,7 +407,7 @@ async def _facts(
             say(f"totals are kept in {place.name}")
         except StoreError as error:
             say(f"{error}: until it can, calls that need a total are refused")
-    return DeclaredFacts(Sources(memory, server or place.open(key)), log)
+    return DeclaredFacts(Sources(memory, server or place.open(key), options.now), log)
 
 
 async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:

@@ -175,7 +175,7 @@ class Enforcer:
                 evaluated = await self._ask(evaluated, client_request, destination)
             if not evaluated.forwarded or evaluated.prepared is None:
                 return await self._carry_out(evaluated, destination, id_)
-            paths = CallPaths.of(evaluated.prepared)
+            paths = evaluated.relied_on
             try:
                 async with (
                     self.turns.turn(paths, evaluated.since) as disturbed,

@@ -12,7 +12,7 @@ from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord,
 from ironcurtain.enforcement.audit.recorder import Observed
 from ironcurtain.enforcement.facts.gather import Gathered
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
-from ironcurtain.enforcement.proxy.calls.turns import path_resources
+from ironcurtain.enforcement.proxy.calls.turns import CallPaths, path_resources
 from ironcurtain.enforcement.sandbox.launcher import Confinement
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.annotations import ToolAnnotation
@@ -83,6 +83,18 @@ class EvaluatedCall:
         """The called tool's annotation; None for an unknown tool."""
         return self.enforced.loaded.annotation(self.decision.server, self.decision.tool)
 
+    @property
+    def relied_on(self) -> CallPaths:
+        """What it was evaluated over, and what it may change; for a call that ended before, nothing."""
+        if self.prepared is None:
+            return CallPaths(frozenset(), frozenset(), frozenset())
+        concerned, server = self.enforced.concerned, self.decision.server
+        return replace(
+            CallPaths.of(self.prepared),
+            recorded=concerned.recorded_at(server, self.annotation),
+            altered=concerned.altered_at(server, self.annotation),
+        )
+
     def record(self, id_: str, confined: Confinement) -> DecisionRecord:
         """Return the record of the decision, for the audit log."""
         directory = self.enforced.loaded.boundaries(self.decision.server).sandbox
@@ -149,6 +161,5 @@ def may_go_on(before: EvaluatedCall, evaluated: EvaluatedCall) -> bool:
     """Tell whether a call that was evaluated again may be carried out in the turn that it was given."""
     if not evaluated.forwarded or before.prepared is None or evaluated.prepared is None:
         return not evaluated.escalated  # a refusal needs no turn; a person is not asked in one
-    return [s.value for s in path_resources(before.prepared)] == [
-        s.value for s in path_resources(evaluated.prepared)
-    ]
+    paths = [[each.value for each in path_resources(one)] for one in (before.prepared, evaluated.prepared)]
+    return paths[0] == paths[1] and before.relied_on.recorded == evaluated.relied_on.recorded

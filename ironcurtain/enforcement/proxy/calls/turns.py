@@ -1,13 +1,15 @@
 """Calls that change paths wait for those that were evaluated over the same paths, and the other way round.
 
 A server is sent real paths. What could still lead one elsewhere is a change of a directory on its way, by
-another call of the agent's: so from evaluating to the answer no call changes what another one relies on.
+another call of the agent's: so from evaluating to the answer no call changes what another one relies on. The
+same holds for records that a server was asked for: a call that may change something there waits, or is waited
+for, and what was decided on a record before such a change is decided again.
 
-`Turns` orders the calls of one proxy. `OtherProxies` orders those of all proxies of one user, with locks in a
-file that they share, which the kernel releases with the process that holds them. A byte of the file stands
-for a path. What a call relies on is locked for reading, what it changes for writing. A tree that a call sees
-whole is locked in one of many bytes of its own, so that several may see it; what changes something below
-locks all of them.
+`Turns` orders the calls of one proxy. `OtherProxies` orders those of all proxies of one user by their paths,
+with locks in a file that they share, which the kernel releases with the process that holds them. A byte of
+the file stands for a path. What a call relies on is locked for reading, what it changes for writing. A tree
+that a call sees whole is locked in one of many bytes of its own, so that several may see it; what changes
+something below locks all of them.
 """
 
 from __future__ import annotations
@@ -45,17 +47,21 @@ class UnsettledError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class CallPaths:
-    """The real paths that a call was evaluated over.
+    """The real paths that a call was evaluated over, and the servers that its records come from.
 
     Attributes:
-        all: Every one of them.
-        changed: Those that the call may change, or whatever lies below them.
-        trees: Those of which the call sees the whole tree.
+        all: Every path.
+        changed: Paths that the call may change, or whatever lies below them.
+        trees: Paths of which the call sees the whole tree.
+        recorded: The servers whose records it was decided on.
+        altered: The servers whose records it may change.
     """
 
     all: frozenset[str]
     changed: frozenset[str]
     trees: frozenset[str]
+    recorded: frozenset[str] = frozenset()
+    altered: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, prepared: Prepared) -> CallPaths:
@@ -82,7 +88,9 @@ def path_resources(prepared: Prepared) -> list[Resource]:
 
 
 def _disturbs(one: CallPaths, other: CallPaths) -> bool:
-    """Tell whether what one call changes lies on the way to a path of the other, or in a tree of it."""
+    """Tell whether one call may change a record of the other, or something on the way to or in its paths."""
+    if one.altered & other.recorded:
+        return True
     if not one.changed:
         return False
     on_the_way = {each for path in other.all for each in ancestors(path.casefold())}
@@ -130,7 +138,7 @@ class Turns:
             yield self._was_disturbed(paths, since)
         finally:
             self._active.discard(paths)
-            if paths.changed:
+            if paths.changed or paths.altered:
                 self._count += 1
                 self._changes.append((self._count, paths))
             self._released.set()
@@ -138,7 +146,7 @@ class Turns:
 
     def _was_disturbed(self, paths: CallPaths, since: int) -> bool:
         if self._count - since > _MOST_REMEMBERED:
-            return bool(paths.all)
+            return bool(paths.all or paths.recorded)
         later = takewhile(lambda change: change[0] > since, reversed(self._changes))
         return any(_disturbs(change, paths) for _, change in later)
 

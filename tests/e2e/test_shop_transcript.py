@@ -1,0 +1,26 @@
+"""The shop example behind a proxy, as docs/transcripts/shop.md shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+from support.contained import NEEDS_SANDBOX
+from support.shop_story import Story, tell
+from support.transcript import Transcript
+
+SAID = """\
+An agent serves Ada behind `ironcurtain proxy` with the policy and the server of
+[examples/shop](../../examples/shop/README.md): records that are looked up, a budget, working hours and a
+label decide ([records, memory and the clock](../memory.md)). A test runs all this again and compares. It
+turns the clock of the proxy, so that days pass in a minute. Each call stands as the agent makes it, and below
+it what the agent is told. Ids, digests and times of the log are left out."""
+
+
+@NEEDS_SANDBOX
+@pytest.mark.timeout(900)
+def test_the_shop_is_as_the_transcript_shows_it(tmp_path: Path) -> None:
+    transcript = Transcript("shop", "A shop's records, budget and hours", SAID)
+    anyio.run(tell, Story(tmp_path.resolve(), transcript))
+    transcript.check()
