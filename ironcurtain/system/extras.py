@@ -11,6 +11,7 @@ MODULES = {
     "google": "google",
     "h11": "mcp",
     "httpx2": "mcp",
+    "jinja2": "web",
     "keyring": "keyring",
     "lsprotocol": "lsp",
     "mcp": "mcp",

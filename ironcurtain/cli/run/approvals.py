@@ -36,7 +36,7 @@ _YES = click.option(
 _ID = click.argument("id_", metavar="ID")
 
 
-def _place(command: F) -> F:
+def place(command: F) -> F:
     """Add the options that say where the requests lie."""
     return _DIRECTORY(_KEY(command))
 
@@ -50,17 +50,11 @@ _WATCH = click.option(
 _WATCH_SECONDS = 0.5
 _QUESTION_LINES = 4
 _BEGINNING = re.compile(r"[0-9a-f]{1,16}")
-_PROBLEMS: dict[Recorded, str] = {
-    "answered": "it is answered already; the first answer counts",
-    "expired": "its time is over",
-    "gone": "it is settled, or gone",
-    "clock": "the clock has gone back behind the time of asking; set it right first",
-}
 
 
 @click.group(invoke_without_command=True)
 @_WATCH
-@_place
+@place
 @FORMAT
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> Exit | None:  # noqa: ANN401 - those of `list`
@@ -86,7 +80,7 @@ def command(context: click.Context, /, **options: Any) -> Exit | None:  # noqa: 
 
 @command.command("list")
 @_WATCH
-@_place
+@place
 @FORMAT
 def list_(*, watch: bool, directory: str | None, key: str | None, format_: str) -> Exit:
     """List what waits and what each call is about, the oldest first.
@@ -103,7 +97,7 @@ def list_(*, watch: bool, directory: str | None, key: str | None, format_: str) 
 
 @command.command()
 @_ID
-@_place
+@place
 @FORMAT
 def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> Exit:
     """Show the request ID (or the beginning of one) in full: every argument, and why it is asked.
@@ -144,7 +138,7 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     help="Your private key, where the request asks for the approval of somebody who answers with one.",
 )
 @_YES
-@_place
+@place
 @FORMAT
 def approve(
     *,
@@ -196,7 +190,7 @@ def approve(
 @command.command()
 @_ID
 @click.option("--reason", metavar="TEXT", default="", help="Why; the agent is told this.")
-@_place
+@place
 @FORMAT
 def deny(*, id_: str, reason: str, directory: str | None, key: str | None, format_: str) -> Exit:
     """Deny the request ID.
@@ -244,39 +238,23 @@ def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
 
 
 def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, format_: str) -> Exit:
+    from ironcurtain.enforcement.approvals.told import told
 
     if recorded != "recorded":
-        click.echo(_told(request, answer, recorded), err=True)
+        click.echo(told(request, answer, recorded), err=True)
         return Exit.NO
     if format_ == "json":
         said: dict[str, JsonValue] = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
         print_json(said)
     else:
-        click.echo(_told(request, answer, recorded))
+        click.echo(told(request, answer, recorded))
     return Exit.YES
 
 
-def _told(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded) -> str:
-    if recorded == "other-approver":
-        return f"request {request.id} was not approved: {_other_approver(request)}"
-    if recorded != "recorded":
-        return f"request {request.id} was not {answer.verdict}: {_PROBLEMS[recorded]}"
-    scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
-    return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}"
-
-
-def _other_approver(request: ApprovalRequest) -> str:
-    """Say whose approval a request asks for, and how that person gives it."""
-    how = {
-        "account": "who answers without another key",
-        "client": "who answers at the client that made the call",
-        "key": "who answers with a key of their own (--approver-key FILE)",
-    }[request.answered_by]
-    return f"it asks for the approval of {visible(request.approver or '')}, {how}"
-
-
 def _gone(id_: str, status: ApprovalStatus | None) -> Exit:
-    why = status.problem if status is not None else _PROBLEMS["gone"]
+    from ironcurtain.enforcement.approvals.told import PROBLEMS
+
+    why = status.problem if status is not None else PROBLEMS["gone"]
     click.echo(f"request {visible(id_)}: {why}", err=True)
     return Exit.NO
 
@@ -351,10 +329,11 @@ def _list(*, watch: bool, directory: str | None, key: str | None, format_: str) 
     """List what waits, once, on each change, or on a screen of its own."""
     from ironcurtain.cli.output import terminal
     from ironcurtain.cli.run.approvals_screen import Screen
+    from ironcurtain.enforcement.approvals.told import told
 
     if watch and format_ == "text" and terminal.is_screen():
         with ExitStack() as stack:
-            screen = Screen(lambda: _inbox(stack, directory, key), _told)
+            screen = Screen(lambda: _inbox(stack, directory, key), told)
             return Exit.NEEDS_APPROVAL if screen.run() else Exit.YES
     if watch:
         _watch(directory, key, format_)

@@ -12,6 +12,7 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from ironcurtain.decision.roles import BUILT_IN, NONE
@@ -47,8 +48,62 @@ def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
     value, one with `:` continues it.
     """
     columns = max(width, NARROWEST)
-    lines = (part for line in _lines(request, columns) for part in _fitting(line, columns))
-    return "\n".join(map(isolated, lines)) + "\n"
+    lines = (line for part in parts_of(request) for line in _laid_out(part, columns))
+    fitted = (each for line in (f"request {request.id}", *lines) for each in _fitting(line, columns))
+    return "\n".join(map(isolated, fitted)) + "\n"
+
+
+@dataclass(frozen=True)
+class RequestPart:
+    """A part of a request as a person reads it; all of it is safe to show.
+
+    Attributes:
+        name: What it is.
+        lines: What an agent, a server or the policy wrote: each whole, however long.
+        brief: Words of ours behind the name.
+        after: Words of ours behind the lines.
+    """
+
+    name: str
+    lines: tuple[str, ...] = ()
+    brief: str = ""
+    after: str = ""
+
+
+def parts_of(request: ApprovalRequest) -> Iterator[RequestPart]:
+    """Yield all that a person is shown of a request, in the order in which it is read."""
+    yield _field("tool", f"{request.server} {request.tool}")
+    yield RequestPart("effects", (effect_of(request),))
+    yield _field("why", request.reason)
+    yield _field("rule", request.rule)
+    if request.clause:
+        yield _field(f"clause {visible(request.clause)}", request.clause_text or "")
+    for check in request.checks:
+        yield _field(f"check {visible(check.clause)}", check.text)
+    if request.approver is not None:
+        yield _field("approval of", f"{request.approver} {HOW_ANSWERED[request.answered_by]}")
+    yield _field("session", request.session)
+    if request.client:
+        yield _field("client", request.client)
+    yield _object("caller", request.caller)
+    yield RequestPart("asked", brief=f"{request.asked:%Y-%m-%d %H:%M:%S} UTC")
+    yield RequestPart("answer by", brief=f"{request.expires:%Y-%m-%d %H:%M:%S} UTC")
+    yield _object("arguments", request.arguments)
+    if request.meta:
+        yield _object("sent along, judged by no rule (_meta)", request.meta)
+    if request.facts:
+        yield _object("decided on these facts", request.facts)
+    yield RequestPart("what it touches", tuple(map(_resource_line, request.subjects)))
+    yield _session(request)
+    yield _field("digest", request.binding)
+
+
+def _laid_out(part: RequestPart, width: int) -> Iterator[str]:
+    yield f"  {part.name}: {part.brief}" if part.brief else f"  {part.name}:"
+    for line in part.lines:
+        yield from behind_margin(line, width)
+    if part.after:
+        yield f"    {part.after}"
 
 
 def _fitting(line: str, width: int) -> list[str]:
@@ -58,60 +113,26 @@ def _fitting(line: str, width: int) -> list[str]:
     return textwrap.wrap(line, width, subsequent_indent=_INDENT)
 
 
-def _lines(request: ApprovalRequest, width: int) -> Iterator[str]:
-    yield f"request {request.id}"
-    yield from _field("tool", f"{request.server} {request.tool}", width)
-    yield "  effects:"
-    yield from behind_margin(effect_of(request), width)
-    yield from _field("why", request.reason, width)
-    yield from _field("rule", request.rule, width)
-    if request.clause:
-        yield from _field(f"clause {visible(request.clause)}", request.clause_text or "", width)
-    for check in request.checks:
-        yield from _field(f"check {visible(check.clause)}", check.text, width)
-    if request.approver is not None:
-        yield from _field("approval of", f"{request.approver} {HOW_ANSWERED[request.answered_by]}", width)
-    yield from _field("session", request.session, width)
-    if request.client:
-        yield from _field("client", request.client, width)
-    yield from _object("caller", request.caller, width)
-    yield f"  asked: {request.asked:%Y-%m-%d %H:%M:%S} UTC"
-    yield f"  answer by: {request.expires:%Y-%m-%d %H:%M:%S} UTC"
-    yield from _object("arguments", request.arguments, width)
-    if request.meta:
-        yield from _object("sent along, judged by no rule (_meta)", request.meta, width)
-    if request.facts:
-        yield from _object("decided on these facts", request.facts, width)
-    yield "  what it touches:"
-    for resource in request.subjects:
-        yield from _resource_lines(resource, width)
-    yield from _session(request, width)
-    yield from _field("digest", request.binding, width)
-
-
-def _session(request: ApprovalRequest, width: int) -> Iterator[str]:
+def _session(request: ApprovalRequest) -> RequestPart:
     offer = request.session_offer
     if not offer.covers:
-        yield from _field("for this session", f"not possible: {offer.why_not}", width)
-        return
-    yield "  for this session: would also cover calls of this tool with"
-    for sentence in offer.covers:
-        yield from behind_margin(sentence, width)
-    yield "    and every other argument as above (commit messages aside)"
+        return _field("for this session", f"not possible: {offer.why_not}")
+    return RequestPart(
+        "for this session",
+        offer.covers,
+        brief="would also cover calls of this tool with",
+        after="and every other argument as above (commit messages aside)",
+    )
 
 
-def _field(name: str, text: str, width: int) -> Iterator[str]:
-    yield f"  {name}:"
-    yield from behind_margin(visible(text), width)
+def _field(name: str, text: str) -> RequestPart:
+    return RequestPart(name, (visible(text),))
 
 
-def _object(name: str, value: dict[str, JsonValue], width: int) -> Iterator[str]:
+def _object(name: str, value: dict[str, JsonValue]) -> RequestPart:
     if not value:
-        yield f"  {name}: none"
-        return
-    yield f"  {name}:"
-    for place, end in _ends(value, ""):
-        yield from _value(place, end, width)
+        return RequestPart(name, brief="none")
+    return RequestPart(name, tuple(line for place, end in _ends(value, "") for line in _value(place, end)))
 
 
 def _ends(value: JsonValue, place: str) -> Iterator[tuple[str, JsonValue]]:
@@ -127,27 +148,24 @@ def _ends(value: JsonValue, place: str) -> Iterator[tuple[str, JsonValue]]:
         yield place, value
 
 
-def _value(place: str, value: JsonValue, width: int) -> Iterator[str]:
+def _value(place: str, value: JsonValue) -> Iterator[str]:
     """Show one end: a string line by line where it has several, anything else as JSON."""
     if not isinstance(value, str):
-        yield from behind_margin(f"{place} = {json_text.canonical(value).decode()}", width)
+        yield f"{place} = {json_text.canonical(value).decode()}"
         return
     lines = value.splitlines(keepends=True) or [""]
     if len(lines) == 1:
-        yield from behind_margin(f"{place} = {in_quotes(value)}", width)
+        yield f"{place} = {in_quotes(value)}"
         return
-    yield from behind_margin(f"{place} = {len(lines)} lines, {len(value)} characters:", width)
-    for line in lines:
-        yield from behind_margin(in_quotes(line), width)
+    yield f"{place} = {len(lines)} lines, {len(value)} characters:"
+    yield from map(in_quotes, lines)
 
 
-def _resource_lines(resource: SubjectDecision, width: int) -> Iterator[str]:
+def _resource_line(resource: SubjectDecision) -> str:
     asks = "needs your word" if resource.verdict is Verdict.ESCALATE else "allowed"
     places = ", ".join(visible(place) for place in (resource.at, *resource.also_at) if place)
     at = f" at {places}" if places else ""
-    yield from behind_margin(
-        f"{asks}: {resource.role} {in_quotes(resource.value)}{at} ({visible(resource.rule)})", width
-    )
+    return f"{asks}: {resource.role} {in_quotes(resource.value)}{at} ({visible(resource.rule)})"
 
 
 def behind_margin(text: str, width: int) -> Iterator[str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import uvicorn
 from mcp.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
@@ -28,13 +25,13 @@ from ironcurtain.enforcement.proxy.transport.http_clients import (
     HttpClients,
     Refused,
 )
+from ironcurtain.enforcement.proxy.transport.http_server import listen, run_server
 from ironcurtain.enforcement.proxy.transport.tokens import Tokens
-from ironcurtain.errors import SystemFailedError, UsageError
-from ironcurtain.system.text import quoted, visible
+from ironcurtain.errors import UsageError
+from ironcurtain.system.text import quoted
 
 PATH = "/mcp"
 _LIMITS = HttpLimits()
-_POLL = 0.01
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,7 @@ async def serve_http(
     Raises:
         SystemFailedError: If the address cannot be taken.
     """
-    taken = _listen(address) if address.path is None else None
+    taken = listen(address.host, address.port) if address.path is None else None
     host = f"[{address.host}]" if ":" in address.host else address.host
     names: tuple[str, ...] = (host, "127.0.0.1", "localhost", "[::1]")
     url = f"unix:{address.path}"
@@ -118,19 +115,11 @@ async def serve_http(
         ClientAuthentication, clients=None if address.path else clients, tokens=tokens, refused=refused
     )
     named = partial(knowing, name=ON_SOCKET if address.path else UNASKED)
-    running = _Quiet(_config(server, address, names, named, limits))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(running.serve, [taken] if taken is not None else None)
-        try:
-            while not running.started:  # noqa: ASYNC110 - it is told of in no other way
-                await anyio.sleep(_POLL)
-            listening(url)
-            await anyio.sleep_forever()
-        finally:
-            running.should_exit = running.force_exit = True
-            with anyio.CancelScope(shield=True), anyio.move_on_after(1.5):
-                while running.servers and any(each.is_serving() for each in running.servers):  # noqa: ASYNC110 - it is told of in no other way
-                    await anyio.sleep(_POLL)
+    await run_server(
+        _config(server, address, names, named, limits),
+        [taken] if taken is not None else None,
+        lambda: listening(url),
+    )
 
 
 def _config(
@@ -166,25 +155,3 @@ def _config(
 
 async def _health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
-
-
-def _listen(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    taken = socket.socket(family, socket.SOCK_STREAM)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        taken.bind((address.host, address.port))
-    except OSError as error:
-        taken.close()
-        raise SystemFailedError(
-            f"{visible(address.host)}:{address.port} cannot be listened on: {error.strerror}"
-        ) from error
-    return taken
-
-
-class _Quiet(uvicorn.Server):
-    """Leaves signals to the proxy."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield

@@ -1,0 +1,92 @@
+"""The routes: which address is which page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from ironcurtain.web.access import SESSION_SECONDS, Access
+from ironcurtain.web.approvals import HERE as APPROVALS
+from ironcurtain.web.approvals import ApprovalPages, Waiting
+from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
+from ironcurtain.web.rendering import SCRIPT, page, refused
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """Where a browser is let in, and goes.
+
+    Attributes:
+        access: Who is let in.
+        entered: Called when a code was used: whoever is at the terminal is told.
+    """
+
+    access: Access
+    entered: Callable[[], None]
+
+    async def form(self, request: Request) -> Response:
+        """Show the form that exchanges a code: reading an address changes nothing."""
+        return page("enter.html", request, code=request.query_params.get("code", ""))
+
+    async def exchange(self, request: Request) -> Response:
+        """Exchange a code for a cookie."""
+        cookie = self.access.exchange(form_of(request).get("code", ""))
+        if cookie is None:
+            why = "This code was used before, or it is none. The terminal shows the one that is good now."
+            return refused(request, 403, why)
+        answer = RedirectResponse(APPROVALS, 303)
+        answer.set_cookie(COOKIE, cookie, max_age=int(SESSION_SECONDS), httponly=True, samesite="strict")
+        self.entered()
+        return answer
+
+    async def leave(self, request: Request) -> Response:
+        """End the session of a browser."""
+        self.access.leave(cookie_of(request))
+        del request.scope["ironcurtain.session"]
+        answer = page("refused.html", request, heading="You have left", why="")
+        answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return answer
+
+
+def make_app(host: str, access: Access, waiting: Waiting, entered: Callable[[], None]) -> ASGIApp:
+    """Return the application.
+
+    Args:
+        host: The name and port that browsers ask us for by.
+        access: Who is let in.
+        waiting: What waits for a person.
+        entered: Called when a browser was let in.
+    """
+    entrance, approvals = Entrance(access, entered), ApprovalPages(waiting, access)
+    routes = [
+        Route("/", _first, methods=["GET"]),
+        Route(ENTER, entrance.form, methods=["GET"]),
+        Route(ENTER, entrance.exchange, methods=["POST"]),
+        Route("/leave", entrance.leave, methods=["POST"]),
+        Route("/static/page.js", _script, methods=["GET"]),
+        Route(APPROVALS, approvals.list_, methods=["GET"]),
+        Route(f"{APPROVALS}/changes", approvals.changes, methods=["GET"]),
+        Route(APPROVALS + "/{id}", approvals.one, methods=["GET"]),
+        Route(APPROVALS + "/{id}", approvals.answer, methods=["POST"]),
+    ]
+    app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
+    app.router.redirect_slashes = False
+    return Guard(app, access, host)
+
+
+async def _first(_: Request) -> Response:
+    return RedirectResponse(APPROVALS, 303)
+
+
+async def _script(_: Request) -> Response:
+    return Response(SCRIPT, media_type="text/javascript")
+
+
+async def _missing(request: Request, _: Exception) -> Response:
+    return refused(request, 404, "There is no such page.")

@@ -1,0 +1,170 @@
+"""The page of approvals: what waits for a person, each request in full, and the person's answer."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ironcurtain.enforcement.approvals.describe import RequestPart, parts_of, rows
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
+from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
+from ironcurtain.enforcement.approvals.told import PROBLEMS, other_approver, told
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.web.access import Access
+from ironcurtain.web.guard import form_of, session_of
+from ironcurtain.web.live import changes
+from ironcurtain.web.rendering import page, refused
+
+HERE = "/approvals"
+_MOST_ROWS = 200
+_CHOICES: dict[str, tuple[Literal["approved", "denied"], Literal["once", "session"]]] = {
+    "deny": ("denied", "once"),
+    "approve": ("approved", "once"),
+    "approve-session": ("approved", "session"),
+}
+
+
+@dataclass(frozen=True)
+class WaitingRow:
+    """One line of the list: a request, and what the command's list says of it."""
+
+    status: ApprovalStatus
+    words: str
+
+
+class Waiting:
+    """The approvals directory, for threads that take turns.
+
+    Args:
+        directory: The approvals directory.
+        key: The file of its key.
+    """
+
+    def __init__(self, directory: Path, key: Path) -> None:
+        self._directory, self._key = directory, key
+        self._inbox: ApprovalInbox | None = None
+        self._turn = threading.Lock()
+
+    def statuses(self) -> tuple[ApprovalStatus, ...]:
+        """Return what waits, the oldest first.
+
+        Raises:
+            ApprovalsError: If directory or key cannot be trusted.
+        """
+        with self._turn:
+            inbox = self._opened()
+            return inbox.statuses() if inbox is not None else ()
+
+    def version(self) -> str:
+        """Return another text whenever a request comes, goes or is answered."""
+        states = "\n".join(f"{each.id} {each.state}" for each in self.statuses())
+        return hashlib.sha256(states.encode()).hexdigest()[:16]
+
+    def answer(self, id_: str, shown: str, said: PersonAnswer) -> str:
+        """Answer a request as it was shown; return what became of it, in words."""
+        with self._turn:
+            inbox = self._opened()
+            status = inbox.status(id_) if inbox is not None and id_ in inbox.ids() else None
+            if inbox is None or status is None:
+                return f"{id_}: {PROBLEMS['gone']}"
+            if status.request is None or status.shown != shown:
+                return f"{id_} was not answered: it is not what the page showed"
+            return told(status.request, said, inbox.answer(status.request, said))
+
+    def _opened(self) -> ApprovalInbox | None:
+        if self._inbox is None:
+            self._inbox = ApprovalInbox.open(self._directory, self._key)
+        return self._inbox
+
+
+class ApprovalPages:
+    """The list, one request with its forms, what changes, and the answer."""
+
+    def __init__(self, waiting: Waiting, access: Access) -> None:
+        self._waiting, self._access = waiting, access
+
+    async def list_(self, request: Request) -> Response:
+        """Show what waits."""
+        return await self._page(request, None)
+
+    async def one(self, request: Request) -> Response:
+        """Show what waits, and one request of it in full."""
+        return await self._page(request, request.path_params["id"])
+
+    async def changes(self, request: Request) -> Response:
+        """Tell of each change."""
+        return changes(request, self._access, self._waiting.version)
+
+    async def answer(self, request: Request) -> Response:
+        """Take an answer; the list then says what became of it."""
+        form, session = form_of(request), session_of(request)
+        choice, reason = form.get("answer", ""), form.get("reason", "")
+        id_ = request.path_params["id"]
+        if choice not in _CHOICES or len(reason) > MAX_REASON:
+            return refused(request, 400, "This is no answer, so nothing was done.")
+        if choice != "deny" and form.get("read") != "yes":
+            session.notes.appendleft(f"{id_} was not approved: not all of it was read; it still waits")
+            return RedirectResponse(f"{HERE}/{id_}", 303)
+        verdict, scope = _CHOICES[choice]
+        said = PersonAnswer(verdict, scope, reason if verdict == "denied" else "")
+        try:
+            note = await run_in_threadpool(self._waiting.answer, id_, form.get("shown", ""), said)
+        except (IronCurtainError, OSError) as error:
+            note = f"{id_} was not answered: {error}"
+        session.notes.appendleft(note)
+        return RedirectResponse(HERE, 303)
+
+    async def _page(self, request: Request, id_: str | None) -> Response:
+        trouble, statuses = "", tuple[ApprovalStatus, ...]()
+        try:
+            statuses = await run_in_threadpool(self._waiting.statuses)
+        except (IronCurtainError, OSError) as error:
+            trouble = str(error)
+        found = next((each for each in statuses if each.id == id_), None)
+        # Long arguments take their time to be made visible; other requests go on meanwhile.
+        return await run_in_threadpool(self._rendered, request, statuses, id_, found, trouble)
+
+    def _rendered(
+        self,
+        request: Request,
+        statuses: tuple[ApprovalStatus, ...],
+        id_: str | None,
+        found: ApprovalStatus | None,
+        trouble: str,
+    ) -> Response:
+        now = datetime.now(UTC)
+        listed = [WaitingRow(each, rows(each, now, None)[0]) for each in statuses[:_MOST_ROWS]]
+        asked = found.request if found is not None else None
+        return page(
+            "approvals.html",
+            request,
+            status=404 if id_ is not None and found is None else 200,
+            rows=listed,
+            more=len(statuses) - len(listed),
+            waiting=sum(each.state == "pending" for each in statuses),
+            id=id_,
+            found=found,
+            asked=asked,
+            parts=_parts(asked) if asked is not None else (),
+            not_here=_not_here(asked) if asked is not None else "",
+            notes=tuple(session_of(request).notes),
+            trouble=trouble,
+            max_reason=MAX_REASON,
+        )
+
+
+def _parts(request: ApprovalRequest) -> tuple[RequestPart, ...]:
+    return tuple(parts_of(request))
+
+
+def _not_here(request: ApprovalRequest) -> str:
+    """Say why an approval from this page would not count; nothing where it does."""
+    return "" if request.answered_by == "account" else other_approver(request)

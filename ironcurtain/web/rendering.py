@@ -1,0 +1,81 @@
+"""Pages from templates: everything is escaped, what cannot be seen is shown, and only our own files run.
+
+The style stands in each page and the script beside it; the content security policy names both by their
+digests, so that a browser takes nothing else for a style or a script of ours.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from ironcurtain.system.text import isolated, printable
+
+_HERE = Path(__file__).parent
+SCRIPT = (_HERE / "static" / "page.js").read_bytes()
+_STYLE = (_HERE / "static" / "page.css").read_text(encoding="utf-8")
+
+
+def _digest(content: bytes) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content).digest()).decode()
+
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        f"script-src '{_digest(SCRIPT)}'",
+        f"style-src '{_digest(_STYLE.encode())}'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+
+
+def _shown(value: object) -> object:
+    """Show a value of a template: whatever was not made visible before can still hide or move nothing."""
+    if isinstance(value, Markup) or not isinstance(value, str) or (value.isascii() and value.isprintable()):
+        return value
+    return isolated(printable(value))
+
+
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    finalize=_shown,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+# Ours, and free of what could end a style: its digest is in the policy.
+_ENVIRONMENT.globals.update(style=Markup(_STYLE), script_digest=_digest(SCRIPT))  # noqa: S704 - as said above
+
+
+def page(template: str, request: Request, *, status: int = 200, **values: Any) -> Response:  # noqa: ANN401
+    """Return a page.
+
+    Args:
+        template: Its name in `templates/`.
+        request: What it answers.
+        status: The HTTP status.
+        values: What the template shows; all of it is escaped.
+    """
+    session = request.scope.get("ironcurtain.session")
+    token = session.form_token if session is not None else ""
+    text = _ENVIRONMENT.get_template(template).render(
+        here=request.url.path, form_token=token, is_in=session is not None, **values
+    )
+    return HTMLResponse(text, status)
+
+
+def refused(request: Request, status: int, why: str) -> Response:
+    """Return the page that says why nothing was done."""
+    return page("refused.html", request, status=status, heading="Not done", why=why)

@@ -1,0 +1,136 @@
+// What pages do beyond links and forms. Markup comes from the server alone: a page that changes is fetched
+// anew, and its parts with `data-live` take the place of those that are shown.
+"use strict";
+const one = (selector, from = document) => from.querySelector(selector);
+const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+document.documentElement.classList.add("js");
+
+// -- parts that change ---------------------------------------------------------------------------
+
+function replace(fresh) {
+  for (const old of all("[data-live]")) {
+    const now = one(`#${CSS.escape(old.id)}`, fresh);
+    if (!now) continue;
+    const same = "version" in now.dataset
+      ? now.dataset.version === old.dataset.version
+      : now.isEqualNode(old);
+    if (same) continue;
+    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    old.replaceWith(document.adoptNode(now));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+  document.title = fresh.title;
+}
+
+let fetching = false, again = false;
+async function renew() {
+  if (fetching) { again = true; return; }
+  fetching = true;
+  try {
+    do {
+      again = false;
+      const answer = await fetch(location.href, { redirect: "error" });
+      if (answer.status === 403) { ended(); return; }
+      replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      told();
+    } while (again);
+  } catch { say("No connection to ironcurtain web."); } finally { fetching = false; }
+}
+
+function say(words) {
+  const place = one("#connection");
+  if (place && place.textContent !== words) place.textContent = words;
+}
+
+function ended() {
+  stream?.close();
+  say("This session is over. Open the address that ironcurtain web shows in its terminal.");
+  for (const button of all("main button")) button.disabled = true;
+}
+
+let stream = null;
+function follow(address) {
+  stream = new EventSource(address);
+  stream.addEventListener("version", () => { say(""); renew(); });
+  stream.addEventListener("over", ended);
+  stream.onerror = () => {
+    say("No connection to ironcurtain web. What is shown may be old.");
+    if (stream.readyState === EventSource.CLOSED) renew();
+  };
+}
+
+// -- what waits ----------------------------------------------------------------------------------
+
+let known = null;
+function told() {
+  const rows = all("[data-row]").map((row) => row.id);
+  if (known !== null && rows.some((row) => !known.has(row)) && sound()) ring();
+  known = new Set(rows);
+}
+
+const sound = () => one("#sound")?.getAttribute("aria-pressed") === "true";
+function ring() {
+  const audio = new AudioContext(), tone = audio.createOscillator(), volume = audio.createGain();
+  volume.gain.value = 0.1;
+  tone.connect(volume).connect(audio.destination);
+  tone.start();
+  tone.stop(audio.currentTime + 0.15);
+  tone.onended = () => audio.close();
+}
+
+function count() {
+  for (const place of all("[data-expires]")) {
+    const left = Math.max(0, Math.floor((Date.parse(place.dataset.expires) - Date.now()) / 1000));
+    place.textContent = `, ${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")} left`;
+  }
+}
+
+// -- reading before approving --------------------------------------------------------------------
+
+let wasRead = false;
+function reading() {
+  const box = one("[data-to-the-end]"), check = one("[data-after-the-end]");
+  if (!box || !check) return;
+  wasRead ||= box.scrollTop + box.clientHeight >= box.scrollHeight - 2;
+  check.disabled = !wasRead;
+  one("#to-the-end").hidden = wasRead;
+  for (const button of all("[data-after-reading]")) button.disabled = !check.checked;
+}
+
+// -- keys ----------------------------------------------------------------------------------------
+
+function pressed(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input:not([type=checkbox]),select,textarea")) return;
+  const rows = all("[data-row]");
+  if (event.key === "j" || event.key === "k") {
+    const at = rows.indexOf(document.activeElement);
+    const next = at < 0 ? 0 : Math.min(Math.max(at + (event.key === "j" ? 1 : -1), 0), rows.length - 1);
+    rows[next]?.focus();
+  } else if (event.key === "d") one("#deny")?.focus();
+  else if (event.key === "a") {
+    const check = one("#read");
+    if (check?.disabled) one("[data-to-the-end]").focus(); else check?.focus();
+  }
+}
+
+// -- begin ---------------------------------------------------------------------------------------
+
+one("form[data-send-at-once]")?.requestSubmit();
+const followed = one("[data-changes]");
+if (followed) { told(); follow(followed.dataset.changes); }
+const bell = one("#sound");
+if (bell) {
+  bell.hidden = false;
+  bell.addEventListener("click", () => {
+    const on = bell.getAttribute("aria-pressed") !== "true";
+    bell.setAttribute("aria-pressed", String(on));
+    bell.textContent = on ? "Sound on" : "Sound off";
+  });
+}
+count();
+setInterval(count, 1000);
+reading();
+one("[data-to-the-end]")?.addEventListener("scroll", reading);
+addEventListener("resize", reading);
+document.addEventListener("change", reading);
+document.addEventListener("keydown", pressed);

@@ -1,0 +1,273 @@
+"""The page of approvals in a real browser, over requests that wait and over a running proxy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from e2e.browser import browser
+from playwright.sync_api import Browser, Page, expect
+from support.approvals import inbox_of, written
+from support.proxied import Place, text_of, wait_for
+from support.web import Web, answers, ask, web
+
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
+
+pytestmark = pytest.mark.timeout(600)
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{7*7}} http://evil.example \x1b[2J"
+SHOWN = (
+    "<script>alert(1)</script>\\\"'><img src=x onerror=alert(1)>\\u202e{{7*7}} http://evil.example \\x1b[2J"
+)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
+    return tmp_path
+
+
+@pytest.fixture
+def running(home: Path) -> Iterator[Web]:
+    with web(home) as started:
+        yield started
+
+
+@pytest.fixture
+def opened(chromium: Browser, running: Web) -> Iterator[Page]:
+    """Return the page of approvals in a browser that was let in; whatever went wrong in it fails the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page, faults = context.new_page(), []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda said: faults.append(said.text) if "Content Security" in said.text else None)
+    yield running.enter(page)
+    context.close()
+    assert faults == []
+
+
+def choose(page: Page, id_: str) -> None:
+    page.locator(f"#to-{id_}").click()
+    expect(page.locator("#deny")).to_be_focused()
+
+
+def approve(page: Page, button: str = "Approve once") -> None:
+    page.locator(".request").evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    page.get_by_label("I have read all of it").check()
+    page.get_by_role("button", name=button).click()
+
+
+def test_answers_in_the_page_reach_a_waiting_agent(chromium: Browser, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+
+    async def calls(paths: list[str]) -> list[Any]:
+        async with place.client("--patience", "90") as client:
+            return [await client.call_tool("fix__remove", {"path": f"{place.home}/{path}"}) for path in paths]
+
+    with ThreadPoolExecutor() as pool, web(place.home) as running:
+        called: Future[list[Any]] = pool.submit(anyio.run, partial(calls, ["one", "two", "three"]))
+        page = running.enter(chromium.new_page())
+        for path, button in (("one", "Approve once"), ("two", None)):
+            row = page.locator("[data-row]", has_text=path)
+            row.click(timeout=120_000)
+            expect(page.locator(".request")).to_contain_text(f'/path = "{place.home}/{path}"')
+            if button:
+                approve(page, button)
+            else:
+                page.get_by_label("Why; the agent is told this").fill("keep it")
+                page.get_by_role("button", name="Deny").click()
+        # The third is answered at the terminal while the page shows it: the first answer counts.
+        page.locator("[data-row]", has_text="three").click(timeout=120_000)
+        expect(page.get_by_role("button", name="Approve once")).to_have_count(1)
+        with inbox_of(place.home / ".ironcurtain") as desk:
+            status = desk.status(page.url.rpartition("/")[2])
+            assert status is not None
+            assert status.request is not None
+            assert desk.answer(status.request, PersonAnswer("denied", reason="at the terminal")) == "recorded"
+        expect(page.locator("#state")).to_have_text(re.compile("answered already|settled, or gone"))
+        expect(page.get_by_role("button", name="Approve once")).to_have_count(0)
+        results = called.result(120)
+        assert [result.is_error for result in results] == [False, True, True]
+        assert "keep it" in text_of(results[1])
+        assert "at the terminal" in text_of(results[2])
+    sent = [entry["arguments"] for entry in place.sent() if "path" in (entry.get("arguments") or {})]
+    assert sent == [{"path": f"{place.home}/one"}]
+    approvals = [each["approval"]["state"] for each in place.decisions if each.get("approval")]
+    assert approvals == ["approved", "denied", "denied"]
+
+
+def test_what_waits_comes_and_goes_by_itself(opened: Page, home: Path) -> None:
+    expect(opened.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    request = written("/srv/a.txt")
+    ask(home, request)
+    expect(opened.locator("[data-row]")).to_have_count(1)
+    expect(opened).to_have_title("(1) Approvals · IronCurtain")
+    choose(opened, request.id)
+    with inbox_of(home / ".ironcurtain") as desk:
+        assert desk.answer(request, PersonAnswer("denied")) == "recorded"
+    expect(opened.locator("#state")).to_have_text("It is answered already; the first answer counts.")
+    expect(opened.get_by_role("button", name="Deny")).to_have_count(0)
+    expect(opened).to_have_title("Approvals · IronCurtain")
+
+
+def test_all_of_a_request_is_shown_and_nothing_of_it_is_markup(opened: Page, home: Path) -> None:
+    request = written("/srv/<b>a</b>", HOSTILE, session=HOSTILE)
+    ask(home, request)
+    choose(opened, request.id)
+    whole = opened.locator(".request")
+    for words in (
+        f'/content = "{SHOWN}"',
+        '/path = "/srv/<b>a</b>"',
+        request.rule,
+        request.binding,
+        request.session_offer.covers[0],
+    ):
+        expect(whole).to_contain_text(words)
+    expect(opened.locator("main a[href*=evil], main img, main script")).to_have_count(0)
+    choose(opened, request.id)
+    opened.get_by_role("button", name="Deny").click()
+    expect(opened.locator("#notes")).to_contain_text(f"{request.id}: denied")
+    assert list(answers(home)) == [request.id]
+
+
+def test_approving_takes_reading_to_the_end_and_two_acts(opened: Page, home: Path) -> None:
+    request = written("/srv/a.txt", "\n".join(f"line {number}" for number in range(900)))
+    ask(home, request)
+    choose(opened, request.id)
+    read, button = (
+        opened.get_by_label("I have read all of it"),
+        opened.get_by_role("button", name="Approve once"),
+    )
+    expect(read).to_be_disabled()
+    expect(button).to_be_disabled()
+    expect(opened.get_by_text("Scroll to the end of the request first.")).to_be_visible()
+    opened.locator(".request").evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    expect(read).to_be_enabled()
+    expect(button).to_be_disabled()
+    read.check()
+    button.click()
+    expect(opened.locator("#notes")).to_contain_text(f"{request.id}: approved once")
+    assert '"verdict":"approved","scope":"once"' in answers(home)[request.id]
+
+
+def test_it_can_be_approved_for_the_session_where_the_request_offers_that(opened: Page, home: Path) -> None:
+    request = written("/srv/a.txt")
+    ask(home, request)
+    choose(opened, request.id)
+    approve(opened, "Approve for this session")
+    expect(opened.locator("#notes")).to_contain_text(f"{request.id}: approved for this session")
+    assert '"scope":"session"' in answers(home)[request.id]
+
+
+def test_an_answer_that_comes_too_late_does_not_count_and_is_told_so(opened: Page, home: Path) -> None:
+    request = written("/srv/a.txt", seconds=4)
+    ask(home, request)
+    opened.route("**/approvals/changes", lambda route: route.abort())
+    choose(opened, request.id)
+    with inbox_of(home / ".ironcurtain") as desk:
+        wait_for(lambda: [each.state for each in desk.statuses()] == ["expired"])
+    opened.get_by_role("button", name="Deny").click()
+    expect(opened.locator("#notes")).to_contain_text(f"{request.id} was not denied: its time is over")
+    assert answers(home) == {}
+    opened.locator(f"#to-{request.id}").click()
+    expect(opened.locator("#state")).to_have_text("Its time is over.")
+
+
+def test_of_two_browsers_the_first_answer_counts(chromium: Browser, running: Web, home: Path) -> None:
+    request = written("/srv/a.txt")
+    ask(home, request)
+    pages = [running.enter(chromium.new_context().new_page()) for _ in range(2)]
+    for page in pages:
+        page.route("**/approvals/changes", lambda route: route.abort())
+        choose(page, request.id)
+    approve(pages[0])
+    expect(pages[0].locator("#notes")).to_contain_text(f"{request.id}: approved once")
+    pages[1].get_by_role("button", name="Deny").click()
+    expect(pages[1].locator("#notes")).to_contain_text("the first answer counts")
+    assert '"verdict":"approved"' in answers(home)[request.id]
+
+
+def test_a_page_says_that_the_command_has_ended_and_goes_on(chromium: Browser, home: Path) -> None:
+    with web(home) as first:
+        page, port = first.enter(chromium.new_page()), first.port
+    expect(page.locator("#connection")).to_contain_text("This session is over.")
+    with web(home, "--port", str(port)) as second:
+        second.enter(page)
+        expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+
+
+def test_everything_is_reached_with_the_keyboard(opened: Page, home: Path) -> None:
+    first, second = written("/srv/a.txt"), written("/srv/b.txt")
+    ask(home, first, second)
+    expect(opened.locator("[data-row]")).to_have_count(2)
+    opened.keyboard.press("j")
+    opened.keyboard.press("j")
+    opened.keyboard.press("Enter")
+    expect(opened).to_have_url(re.compile(second.id))
+    expect(opened.locator("#deny")).to_be_focused()
+    opened.keyboard.press("a")
+    expect(opened.get_by_role("region", name="The whole request")).to_be_focused()
+    opened.keyboard.press("End")
+    expect(opened.locator("#read")).to_be_enabled()
+    opened.keyboard.press("a")
+    opened.keyboard.press("Enter")  # alone it approves nothing
+    expect(opened.locator("#read")).to_be_focused()
+    assert answers(home) == {}
+    opened.keyboard.press("Space")
+    opened.keyboard.press("Tab")
+    opened.keyboard.press("Enter")
+    expect(opened.locator("#notes")).to_contain_text(f"{second.id}: approved once")
+    opened.keyboard.press("j")
+    opened.keyboard.press("Enter")
+    expect(opened.locator("#deny")).to_be_focused()
+    opened.keyboard.press("Enter")
+    expect(opened.locator("#notes")).to_contain_text(f"{first.id}: denied")
+
+
+def test_without_javascript_it_is_read_approved_and_denied(
+    chromium: Browser, running: Web, home: Path
+) -> None:
+    requests = [written("/srv/a.txt", "x\n" * 500), written("/srv/b.txt")]
+    ask(home, *requests)
+    page = chromium.new_context(java_script_enabled=False).new_page()
+    page.goto(running.said[-1])
+    page.get_by_role("button", name="Enter").click()
+    for request, button in zip(requests, ("Approve once", "Deny"), strict=True):
+        page.locator(f"#to-{request.id}").click()
+        if button != "Deny":
+            page.get_by_label("I have read all of it").check()
+        page.get_by_role("button", name=button).click()
+        expect(page.locator("#notes")).to_contain_text(request.id)
+    assert '"verdict":"approved"' in answers(home)[requests[0].id]
+    assert '"verdict":"denied"' in answers(home)[requests[1].id]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 320])
+def test_it_is_readable_and_accessible(
+    chromium: Browser, running: Web, home: Path, tmp_path: Path, scheme: Any, width: int
+) -> None:
+    long = written(f"/srv/{'deep/' * 60}file.txt", "The minutes of the meeting.\n" * 40)
+    ask(home, long, written("/srv/other.txt"))
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = running.enter(context.new_page())
+    for address in (page.url, f"{page.url}/{long.id}"):
+        page.goto(address)
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0
+    assert page.screenshot(path=tmp_path / "page.png", full_page=True).startswith(b"\x89PNG")
+    context.close()
