@@ -171,8 +171,9 @@ def _clauses(
         rules = [name for name in deciding if texts[name].clause == clause]
         named = {scenario.id for scenario in decided.scenarios if scenario.clause == clause}
         named |= {id_ for rule in rules for id_ in reached.scenarios.get(rule, ())}
-        demands = (*analysis.guarantees, *analysis.sequences)
-        guarantees = sum(read.guarantee.clause == clause for read in demands)
+        named_by = [read.guarantee.clause for read in analysis.guarantees]
+        named_by += [read.guarantee.clause for read in analysis.sequences]
+        guarantees = named_by.count(clause)
         asked = _asked(analysis, clause)
         if not (rules or named or guarantees or asked):
             continue
