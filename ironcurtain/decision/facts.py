@@ -22,6 +22,7 @@ from ironcurtain.model.facts import (
     LabelFact,
     RecordFact,
     RecordField,
+    SaidFact,
     fact_types,
     near,
 )
@@ -42,7 +43,8 @@ def normalise(facts: Mapping[str, Fact], raw: Mapping[str, object], at: datetime
     Args:
         facts: The declarations.
         raw: Values as they were found: of a record its fields by their declared names, instants as texts of
-            RFC 3339; of a counter the total with this call; of a label true or false.
+            RFC 3339; of a counter the total with this call; of a label, and of what the
+            user said, true or false.
         at: When the call is decided, with its time zone; without it clocks and ages are not known.
 
     Returns:
@@ -61,7 +63,7 @@ def normalise(facts: Mapping[str, Fact], raw: Mapping[str, object], at: datetime
         elif isinstance(fact, CounterFact):
             total = _number(raw.get(name))
             found[name] = total if _can_be(fact, total) else None
-        elif isinstance(fact, LabelFact):
+        elif isinstance(fact, LabelFact | SaidFact):
             found[name] = _of_type("boolean", raw.get(name))
     return {name: value for name, value in found.items() if value is not None}
 

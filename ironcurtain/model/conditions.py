@@ -127,7 +127,7 @@ class FactCondition(Frozen):
     """A test of a declared fact.
 
     Attributes:
-        fact: `NAME` of a counter, label or clock, or `NAME/FIELD` of a record.
+        fact: `NAME` of a counter, label, clock or of what the user said, or `NAME/FIELD` of a record.
         value: The operand: a constant, a duration such as `24h` for `older_than` and `younger_than`, times
             such as `mon-fri 09:00-17:00` for `within`; `{"arg": POINTER}`, `{"caller": POINTER}` and
             `{"fact": NAME}` refer to another value.

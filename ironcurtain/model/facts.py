@@ -149,6 +149,18 @@ class LabelFact(Frozen):
         return self
 
 
+class SaidFact(Frozen):
+    """Whether all that a call names in some arguments stands in what the user wrote in the session.
+
+    Attributes:
+        args: Where the values stand, in the tools that have them; of a list every element counts.
+    """
+
+    source: Literal["said"]
+    clause: str = Field(min_length=1)
+    args: tuple[Pointer, ...] = Field(min_length=1)
+
+
 class ClockFact(Frozen):
     """The time of the week at which the call is decided, in a time zone."""
 
@@ -173,7 +185,7 @@ class CallerFact(Frozen):
 
 
 Fact: TypeAlias = Annotated[
-    RecordFact | CounterFact | LabelFact | ClockFact | CallerFact, Field(discriminator="source")
+    RecordFact | CounterFact | LabelFact | SaidFact | ClockFact | CallerFact, Field(discriminator="source")
 ]
 
 
@@ -185,7 +197,7 @@ def fact_types(facts: Mapping[str, Fact]) -> dict[str, FactType | Literal["clock
             found |= {f"{name}/{field}": declared.type for field, declared in fact.fields.items()}
         elif isinstance(fact, CounterFact):
             found[name] = "number"
-        elif isinstance(fact, LabelFact):
+        elif isinstance(fact, LabelFact | SaidFact):
             found[name] = "boolean"
         elif isinstance(fact, ClockFact):
             found[name] = "clock"

@@ -7,7 +7,7 @@ answer = await session.send("Tidy the Downloads folder")
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,9 +17,9 @@ from typing import Any
 from mcp import Client
 from mcp.server import Server
 
-from ironcurtain.enforcement.approvals.broker_directory import RequestListener
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_paths
 from ironcurtain.enforcement.facts.store_place import StorePlace
+from ironcurtain.enforcement.facts.user_words import UserWords
 from ironcurtain.enforcement.proxy.configuration import places_that_run
 from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, own_places, run_in_process
 from ironcurtain.errors import SessionError, UsageError
@@ -124,11 +124,14 @@ async def create_session(
         directory.keep(completed(directory.messages, UNKNOWN))
         stack.enter_context(session_log(directory.path / LOG, directory.record.id, opened.secret))
         options = _options(settings, workspace, directory.record.id)
-        client = await stack.enter_async_context(_enforced(options, recorded, hearing.asked, say))
+        words = UserWords(policy.loaded.deployment.home, directory.words)
+        in_process = partial(InProcessClient, records=recorded, asked=hearing.asked, words=words)
+        client = await stack.enter_async_context(_enforced(options, in_process, say))
         parts = Parts(
             opened,
             EnforcedToolset(client, recorded, hearing.tell),
             directory,
+            words,
             partial(ApprovalInbox.open, *default_paths()),
             system_prompt(workspace, attended=settings.attended),
             partial(Budget, "turn", settings.turn),
@@ -142,8 +145,7 @@ async def create_session(
 @asynccontextmanager
 async def _enforced(
     options: ProxyOptions,
-    recorded: LastDecision,
-    asked: RequestListener,
+    in_process: Callable[[Callable[[Server[Any]], Awaitable[None]]], InProcessClient],
     say: Callable[[str], None],
 ) -> AsyncIterator[Client]:
     """Yield a client of the proxy's endpoint; the proxy is a task of this event loop."""
@@ -155,7 +157,7 @@ async def _enforced(
             clients.put_nowait(client)
             await over.wait()
 
-    serving = asyncio.create_task(run_in_process(options, InProcessClient(use, recorded, asked), say))
+    serving = asyncio.create_task(run_in_process(options, in_process(use), say))
     getting = asyncio.create_task(clients.get())
     try:
         await asyncio.wait((serving, getting), return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,8 @@
 """A session on disk: `~/.ironcurtain/sessions/ID/`, which only its owner can read.
 
 `session.json` says what the session is, `messages.jsonl` has the conversation, a message a line, each durable
-before what follows from it happens; `session.log` is the log. The audit log lies with all others and has the
+before what follows from it happens; `words.jsonl` has what the person wrote in it, which a summary does not
+replace; `session.log` is the log. The audit log lies with all others and has the
 session's name. One process at a time can have a session open.
 """
 
@@ -14,9 +15,9 @@ import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from ironcurtain.errors import BusyError, FormatError, IronCurtainError, Place, UsageError
@@ -28,8 +29,12 @@ from ironcurtain.system.locks import lock_handle
 from ironcurtain.system.text import quoted, visible
 
 _ID = re.compile(r"[0-9a-f]{12}")
-_MESSAGES, _RECORD, _LOCK, LOG = "messages.jsonl", "session.json", "lock", "session.log"
+_MESSAGES, _WORDS = "messages.jsonl", "words.jsonl"
+_RECORD, _LOCK, LOG = "session.json", "lock", "session.log"
 _TASK = 80
+_TEXTS: TypeAdapter[list[str]] = TypeAdapter(list[str])
+
+T = TypeVar("T")
 
 
 class SessionDirectory:
@@ -65,6 +70,8 @@ class SessionDirectory:
         path = find_session(id_)
         lock = _locked(path)
         try:
+            for name in (_MESSAGES, _WORDS):
+                _end_with_whole_line(path / name)
             record, messages = cls.read(id_)
             return cls(path, record, lock, messages)
         except BaseException:
@@ -80,7 +87,9 @@ class SessionDirectory:
             FormatError: If a file of it is damaged.
         """
         path = find_session(id_)
-        return load(path / _RECORD, SessionRecord), _read_messages(path / _MESSAGES)
+        return load(path / _RECORD, SessionRecord), _read_lines(
+            path / _MESSAGES, ModelMessagesTypeAdapter, "message of a conversation"
+        )
 
     def save(self, record: SessionRecord) -> None:
         """Replace `session.json`."""
@@ -105,20 +114,29 @@ class SessionDirectory:
         new = messages[len(self.messages) :]
         if not new:
             return
-        handle = os.open(self.path / _MESSAGES, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            size = os.fstat(handle).st_size
-            try:
-                data = _lines(new)
-                while data:
-                    data = data[os.write(handle, data) :]
-                os.fsync(handle)
-            except OSError:
-                os.ftruncate(handle, size)
-                raise
-        finally:
-            os.close(handle)
+        _append(self.path / _MESSAGES, _lines(new))
         self.messages = list(messages)
+
+    @property
+    def words(self) -> list[str]:
+        """What the person wrote in this conversation, message by message.
+
+        Raises:
+            FormatError: If the file is damaged.
+        """
+        return _read_lines(self.path / _WORDS, _TEXTS, "words of a person")
+
+    def keep_words(self, text: str) -> None:
+        """Make what the person writes durable.
+
+        Raises:
+            OSError: If it cannot be written; the file then ends with what it ended with before.
+        """
+        _append(self.path / _WORDS, json_text.canonical([text]) + b"\n")
+
+    def forget_words(self) -> None:
+        """Begin without them."""
+        (self.path / _WORDS).unlink(missing_ok=True)
 
     def _replace(self, messages: Sequence[ModelMessage]) -> None:
         atomic_write(self.path / _MESSAGES, _lines(messages), mode=0o600)
@@ -192,17 +210,43 @@ def _lines(messages: Sequence[ModelMessage]) -> bytes:
     return b"".join(ModelMessagesTypeAdapter.dump_json([message]) + b"\n" for message in messages)
 
 
-def _read_messages(path: Path) -> list[ModelMessage]:
-    """Read the conversation; a last line without an end is one that was never durable."""
+def _append(path: Path, data: bytes) -> None:
+    """Make whole lines durable at the end of a file.
+
+    Raises:
+        OSError: If they cannot be written; the file then ends with what it ended with before.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(handle).st_size
+        try:
+            while data:
+                data = data[os.write(handle, data) :]
+            os.fsync(handle)
+        except OSError:
+            os.ftruncate(handle, size)
+            raise
+    finally:
+        os.close(handle)
+
+
+def _end_with_whole_line(path: Path) -> None:
+    """Cut off what was being written when a process ended: what follows would stand in the same line."""
+    data = path.read_bytes() if path.exists() else b""
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        os.truncate(path, whole)
+
+
+def _read_lines(path: Path, reader: TypeAdapter[list[T]], what: str) -> list[T]:
+    """Read what lines hold; a last line without an end is one that was never durable."""
     if not path.exists():
         return []
-    messages: list[ModelMessage] = []
+    found: list[T] = []
     *whole, _ = path.read_bytes().split(b"\n")
     for number, line in enumerate(whole, start=1):
         try:
-            messages += ModelMessagesTypeAdapter.validate_json(line)
+            found += reader.validate_json(line)
         except ValidationError:
-            raise FormatError(
-                "the line is no message of a conversation", where=Place(visible(str(path)), number)
-            ) from None
-    return messages
+            raise FormatError(f"the line is no {what}", where=Place(visible(str(path)), number)) from None
+    return found

@@ -33,6 +33,7 @@ from pydantic_ai.usage import UsageLimits
 
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import ApprovalStatus, Scope
+from ironcurtain.enforcement.facts.user_words import UserWords
 from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError
 from ironcurtain.session.directory import SessionDirectory
 from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece
@@ -82,6 +83,7 @@ class Parts:
     model: SessionModel
     toolset: EnforcedToolset
     directory: SessionDirectory
+    words: UserWords
     inbox: Callable[[], ApprovalInbox | None]
     instructions: str
     turn: Callable[[], Budget]
@@ -222,12 +224,14 @@ class Session:
             self._keep([ModelRequest(parts=[UserPromptPart(words)])])
 
     def forget(self) -> None:
-        """Begin a new conversation in the same session.
+        """Begin a new conversation in the same session; what the user wrote before no longer counts.
 
         Raises:
             SessionError: If a turn runs, or the session is closed.
         """
         with self._running():
+            self._parts.words.forget()
+            self._parts.directory.forget_words()
             self._keep([])
 
     def close(self) -> None:
@@ -239,6 +243,8 @@ class Session:
 
     async def _run(self, text: str) -> Answer:
         self._parts.directory.name_task(text)
+        self._parts.directory.keep_words(text)
+        self._parts.words.add(text)
         await self._parts.toolset.refresh()
         began, before, budget = time.monotonic(), len(self._history), self._parts.turn()
         why = ""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,42 +14,16 @@ import pytest
 from pytest_httpserver import HTTPServer
 from support.model_server import ANTHROPIC, DIALECTS, Dialect, ModelServer, slow
 from support.proxied import Place, rules, until
+from support.stage import Stage
 
 from ironcurtain.errors import BusyError, ModelFailedError, SessionError, UsageError
 from ironcurtain.session.create import SessionSettings, create_session
-from ironcurtain.session.events import ApprovalNeeded, CallEnded, Note, SessionEvent, TextPiece
+from ironcurtain.session.events import ApprovalNeeded, TextPiece
 from ironcurtain.session.history import CALLED_OFF
 from ironcurtain.session.limits import Limits
 from ironcurtain.session.session import Session
 
 pytestmark = pytest.mark.timeout(300)
-
-
-class Stage:
-    """A place with servers, a model that plays a script, and what a session told."""
-
-    def __init__(self, place: Place, model: ModelServer) -> None:
-        self.place, self.model = place, model
-        self.events: list[SessionEvent] = []
-
-    @asynccontextmanager
-    async def session(self, resume: str | None = None, **more: Any) -> AsyncIterator[Session]:
-        settings = SessionSettings(bundle=self.place.bundle, servers=self.place.servers, **more)
-        name = f"{self.model.dialect.provider}:test-model"
-        async with create_session(
-            settings, workspace=None, model=name, resume=resume, listeners=[self.events.append]
-        ) as session:
-            yield session
-
-    def ended(self) -> list[CallEnded]:
-        return [event for event in self.events if isinstance(event, CallEnded)]
-
-    def notes(self) -> list[str]:
-        return [event.text for event in self.events if isinstance(event, Note)]
-
-    def records(self, session: str) -> list[dict[str, Any]]:
-        log = self.place.home / ".ironcurtain" / "audit" / f"{session}.jsonl"
-        return [json.loads(line)["record"] for line in log.read_text().splitlines()]
 
 
 @pytest.fixture

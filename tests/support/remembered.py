@@ -47,6 +47,7 @@ FACTS: dict[str, Any] = {
         "per": "session",
         "window": "session",
     },
+    "named": {"source": "said", "clause": "C1", "args": ["/to"]},
     "private": {"source": "label", "clause": "C1", "from": {"tool": ["read_private"]}},
     "confidential": {
         "source": "label",

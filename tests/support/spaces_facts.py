@@ -75,6 +75,7 @@ DECLARED: dict[str, Any] = {
         "window": "day",
     },
     "private": {"source": "label", "clause": "C1", "from": {"tool": ["get_user"]}},
+    "named": {"source": "said", "clause": "C1", "args": ["/to", "/note"]},
     "now": {"source": "clock", "zone": "Europe/Berlin"},
 }
 STATUS = ["pending", "delivered", "cancelled"]
@@ -122,7 +123,7 @@ def _of_number(random: Random, _: str) -> tuple[str, str, Any]:
 
 
 def _of_flag(random: Random, _: str) -> tuple[str, str, Any]:
-    return random.choice(["order/gift", "private"]), "equals", random.choice([True, False])
+    return random.choice(["order/gift", "private", "named"]), "equals", random.choice([True, False])
 
 
 def _of_time(random: Random, _: str) -> tuple[str, str, Any]:
@@ -196,6 +197,7 @@ def random_facts(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
         "order/placed": [-5, 0, 1799, 1800, 1801, 86399, 86400, 86401],
         "paid": [amount, amount + 0.5, amount + 50, amount + 200],
         "private": [True, False],
+        "named": [True, False],
         "now": [0, 359, 360, 539, 540, 1019, 1020, 7199, 7200, 9959, 9960, 10079],
     }
     return {name: random.choice(pool) for name, pool in pools.items() if random.random() < 0.8}

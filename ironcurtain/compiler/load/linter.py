@@ -21,6 +21,7 @@ from ironcurtain.compiler.load.linter_words import (
     JUDGEMENT,
     NOISE,
     RECORD,
+    SAID,
     STATE,
     UNLESS_ASKED,
     VERDICTS,
@@ -184,7 +185,8 @@ def _verdict_findings(placed: PlacedClause, sentences: Sequence[_ReadSentence]) 
         )
 
 
-NEEDS_FACT = frozenset({"needs-clock", "needs-state", "needs-record"})
+NEEDS_WORDS = "needs-words"
+NEEDS_FACT = frozenset({"needs-clock", "needs-state", "needs-record", NEEDS_WORDS})
 """What a clause needs beside a call's arguments, and a declared fact may tell."""
 
 _UNTESTABLE = (
@@ -205,6 +207,12 @@ _UNTESTABLE = (
         RECORD,
         "no argument of a call tells that; rules can test a record that another tool looks up.",
         "Confirm the tool that looks it up (`reads` in confirmations.yaml), or let a person be asked.",
+    ),
+    (
+        NEEDS_WORDS,
+        SAID,
+        "no argument of a call tells that; rules can test whether the user wrote an argument's value.",
+        "It is known in sessions of `ironcurtain start`; behind a proxy, have a person asked.",
     ),
     (
         "needs-judgement",

@@ -133,6 +133,14 @@ RECORD = re.compile(
 )
 """What stands in a record: a call's arguments name the record, and another tool's answer would tell."""
 
+_USER = r"(?:i|we|(?:the |a |its |their )?users?|the person)"
+_NAMED = r"(?:named|mentioned|typed|wrote|written)"
+SAID = re.compile(
+    rf"\b{_USER} (?:(?:have|has|had|explicitly|expressly|themselves|itself|myself|just) )*{_NAMED}\b"
+    rf"|\b{_NAMED} by (?:me|us|the users?|a user|the person)\b"
+)
+"""What the user wrote in the session: a program of one's own knows it, a call does not say it."""
+
 JUDGEMENT = re.compile(
     r"\b(?:suspicious|reasonabl[ey]|unreasonabl[ey]"
     r"|(?:in)?appropriate(?:ly)?|sensitive|confidential|harmful|dangerous"

@@ -12,7 +12,7 @@ from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from ironcurtain.compiler.load.linter import NEEDS_FACT, lint
+from ironcurtain.compiler.load.linter import NEEDS_FACT, NEEDS_WORDS, lint
 from ironcurtain.compiler.questions.schema_parts import (
     BOOLEAN,
     STRING,
@@ -39,10 +39,15 @@ _NAMED: TypeAdapter[dict[FactName, Fact]] = TypeAdapter(dict[FactName, Fact])
 
 @dataclass(frozen=True)
 class OfferedFacts:
-    """What a question offers: the look-ups that records come from, and the servers whose calls count."""
+    """What a question offers: the look-ups that records come from, and the servers whose calls count.
+
+    Attributes:
+        words: Whether a clause speaks of what the user wrote.
+    """
 
     look_ups: tuple[LookUpTool, ...]
     servers: tuple[str, ...]
+    words: bool = False
 
     @property
     def prompt(self) -> str:
@@ -56,7 +61,8 @@ class OfferedFacts:
             }
             for each in self.look_ups
         ]
-        return fill("rules.facts", look_ups=as_data(shown))
+        told = fill("rules.facts", look_ups=as_data(shown))
+        return f"{told}\n\n{fill('rules.said')}" if self.words else told
 
     def schema(self, condition: Schema) -> Schema:
         """Return the schema of an answer's declarations.
@@ -82,7 +88,8 @@ class OfferedFacts:
         )
         clock = closed_object({"name": STRING, "source": one_of(["clock"])}, {"zone": STRING})
         records = [_record(self.look_ups, named)] if self.look_ups else []
-        return array_of({"anyOf": [*records, counter, label, clock]})
+        said = closed_object({**named, "source": one_of(["said"]), "args": array_of(STRING)})
+        return array_of({"anyOf": [*records, counter, label, clock, *([said] if self.words else [])]})
 
 
 def offered_facts(server: str, routes: Routes, look_ups: Sequence[LookUpTool]) -> OfferedFacts | None:
@@ -91,7 +98,8 @@ def offered_facts(server: str, routes: Routes, look_ups: Sequence[LookUpTool]) -
     Calls of those servers can count that the same clauses concern: a server that is added leaves the
     questions about the others as they are, as long as no such clause concerns it.
     """
-    needing = {finding.clause for finding in lint(routes[server]) if finding.check in NEEDS_FACT}
+    findings = [finding for finding in lint(routes[server]) if finding.check in NEEDS_FACT]
+    needing = {finding.clause for finding in findings}
     if not needing and not look_ups:
         return None
     concerned = (
@@ -99,7 +107,8 @@ def offered_facts(server: str, routes: Routes, look_ups: Sequence[LookUpTool]) -
         for other, clauses in routes.items()
         if other == server or any(placed.clause.id in needing for placed in clauses)
     )
-    return OfferedFacts(tuple(look_ups), tuple(concerned))
+    words = any(finding.check == NEEDS_WORDS for finding in findings)
+    return OfferedFacts(tuple(look_ups), tuple(concerned), words)
 
 
 def fact_test() -> Schema:

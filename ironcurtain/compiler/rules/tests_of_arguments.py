@@ -181,7 +181,7 @@ def _pointer_problem(name: str, tools: list[ToolAnnotation], registry: Registry)
     with_schema = [tool for tool in tools if tool.input_schema is not None]
     if tools and not with_schema:
         return "no tool of this rule has an input_schema, so its arguments cannot be tested"
-    knowing = [tool for tool in with_schema if _is_known(path, tool)]
+    knowing = [tool for tool in with_schema if is_known(path, tool)]
     if tools and not knowing:
         names = ", ".join(visible(tool.tool) for tool in tools[:5])
         by_index = any(step.isdecimal() for step in path[1:])
@@ -207,7 +207,7 @@ def _name_problem(name: str) -> str:
     return ""
 
 
-def _is_known(path: tuple[str, ...], tool: ToolAnnotation) -> bool:
+def is_known(path: tuple[str, ...], tool: ToolAnnotation) -> bool:
     """Tell whether the tool's schema describes the place, or leaves open what stands there."""
     leaves = {_path(leaf.name): leaf for leaf in schema_leaves(tool.input_schema or {})}
     if path in leaves:

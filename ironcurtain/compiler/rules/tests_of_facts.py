@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ironcurtain.compiler.rules.tests_of_arguments import operand_problem, pattern_problem, test_problems
+from ironcurtain.compiler.rules.tests_of_arguments import (
+    is_known,
+    operand_problem,
+    pattern_problem,
+    test_problems,
+)
+from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
@@ -16,6 +22,7 @@ from ironcurtain.model.facts import (
     Fact,
     LabelFact,
     RecordFact,
+    SaidFact,
     fact_types,
     lookups,
     near,
@@ -52,6 +59,8 @@ def fact_problems(
             problems.append("facts about the caller are not declared; `caller` tests them by their names")
         if isinstance(fact, RecordFact):
             problems += _record_problems(fact, annotations)
+        if isinstance(fact, SaidFact):
+            problems += _said_problems(fact, annotations)
         if isinstance(fact, CounterFact | LabelFact):
             condition = fact.of if isinstance(fact, CounterFact) else fact.from_
             problems += _condition_problems(condition, annotations, registry)
@@ -67,8 +76,21 @@ def facts_test_problems(
     for test in rule.if_.facts or ():
         for problem in _test_problems(test, facts, types, tools, registry):
             yield _error(f"`facts` {quoted(test.fact)}: {problem}")
+        fact = facts.get(test.fact)
+        if isinstance(fact, SaidFact):
+            yield from _untold(test.fact, fact, tools)
         if rule.then is Verdict.ALLOW and test.op == "present" and test.value is False:
             yield _error(f"`facts` {quoted(test.fact)}: a fact that is missing must not make a rule allow")
+
+
+def _untold(name: str, fact: SaidFact, tools: Sequence[ToolAnnotation]) -> Iterator[RuleError]:
+    """Yield the tools of a rule whose calls name nothing that the user could have said."""
+    for tool in tools:
+        if not any(is_known(pointers.steps_of(at), tool) for at in fact.args):
+            yield _error(
+                f"`facts` {quoted(name)}: {visible(tool.tool)} has none of its arguments, so it is never "
+                "known there\nName in `tool` those that have."
+            )
 
 
 def _test_problems(
@@ -150,6 +172,13 @@ def _record_problems(fact: RecordFact, annotations: Annotations) -> Iterator[str
     for argument in tool.args:
         if argument.required and argument.top_level not in fact.arguments:
             yield f"{visible(fact.tool)} needs the argument {quoted(argument.top_level)}"
+
+
+def _said_problems(fact: SaidFact, annotations: Annotations) -> Iterator[str]:
+    tools = [tool for server in annotations.servers.values() for tool in server.tools]
+    for at in fact.args:
+        if not any(is_known(pointers.steps_of(at), tool) for tool in tools):
+            yield f"no annotated tool has the argument {quoted(at)}"
 
 
 def _condition_problems(condition: If, annotations: Annotations, registry: Registry) -> Iterator[str]:

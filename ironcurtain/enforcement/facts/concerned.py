@@ -9,7 +9,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.facts.matching import CallCondition
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
-from ironcurtain.model.facts import CounterFact, Fact, LabelFact, RecordFact, lookups
+from ironcurtain.model.facts import CounterFact, Fact, LabelFact, RecordFact, SaidFact, lookups
 from ironcurtain.system import json_text
 
 
@@ -53,6 +53,7 @@ class FactsOfTool:
         counters: Those that are tested, or that a call of the tool may be counted by.
         labels: The labels that rules about the tool test.
         giving: The labels that a call of the tool may give.
+        said: Those about the user's words that are tested.
     """
 
     declarations: Mapping[str, Fact]
@@ -60,13 +61,14 @@ class FactsOfTool:
     counters: tuple[Counted, ...]
     labels: tuple[str, ...]
     giving: tuple[Labelled, ...]
+    said: tuple[tuple[str, SaidFact], ...] = ()
 
     @property
     def for_look_up(self) -> FactsOfTool:
         """What concerns a look-up of the tool: it is decided without records, and books nothing."""
         kept = {name: fact for name, fact in self.declarations.items() if not isinstance(fact, RecordFact)}
         counters = tuple(replace(each, condition=None) for each in self.counters if each.is_tested)
-        return FactsOfTool(kept, (), counters, self.labels, ())
+        return FactsOfTool(kept, (), counters, self.labels, (), self.said)
 
 
 class ConcernedTools:
@@ -115,6 +117,7 @@ class ConcernedTools:
             counters,
             tuple(name for name, fact in declarations.items() if isinstance(fact, LabelFact)),
             giving,
+            tuple((name, fact) for name, fact in declarations.items() if isinstance(fact, SaidFact)),
         )
 
     def _tested(self, server: str, tool: ToolAnnotation) -> Iterator[str]:

@@ -5,7 +5,7 @@
     await book(gathered, sources)                           # False: decide again, others were quicker
 
 Records are looked up in the order of their references, each look-up once; then the memory of the session, the
-totals of the caller and the clock are read. Nothing is kept between two decisions.
+totals of the caller, the user's words and the clock are read. Nothing is kept between two decisions.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from ironcurtain.enforcement.facts.additions import CountedCall, additions_of
 from ironcurtain.enforcement.facts.concerned import FactsOfTool, Labelled
 from ironcurtain.enforcement.facts.memory import SessionMemory, key_of
 from ironcurtain.enforcement.facts.records import AskServer, LookUpError, Raw, fields_of, look_up_of
+from ironcurtain.enforcement.facts.said import said
 from ironcurtain.enforcement.facts.store import StoreError, TotalKey, TotalsStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
+from ironcurtain.enforcement.facts.user_words import UserWords
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -51,12 +53,17 @@ class Sources:
         memory: The memory of the session.
         store: The totals of callers.
         now: The gateway's clock.
+        words: What the user wrote; None where nobody hands it over: then it is not known.
     """
 
     def __init__(
-        self, memory: SessionMemory, store: TotalsStore, now: Callable[[], datetime] = clock.now
+        self,
+        memory: SessionMemory,
+        store: TotalsStore,
+        now: Callable[[], datetime] = clock.now,
+        words: UserWords | None = None,
     ) -> None:
-        self.memory, self.store, self.now = memory, store, now
+        self.memory, self.store, self.now, self.words = memory, store, now, words
         # Threads of its own: a store that does not answer must not hold up who does not need it.
         self._threads = CapacityLimiter(_STORE_THREADS)
 
@@ -117,6 +124,7 @@ async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, a
     memory = sources.memory
     labels = {name: memory.has(name) for name in concerned.labels}
     raw |= {**additions.totals(memory, stored.__getitem__), **labels}
+    raw |= _said(concerned, prepared, sources.words)
     return Gathered(
         at=at,
         facts=_of_their_types(concerned, raw, at),
@@ -189,6 +197,14 @@ async def _records(concerned: FactsOfTool, prepared: Prepared, ask: AskServer) -
             answers[place] = await _answer(name, partial(ask, asked))
         found[name] = fields_of(name, fact, asked, answers[place])
     return found
+
+
+def _said(concerned: FactsOfTool, prepared: Prepared, words: UserWords | None) -> dict[str, bool]:
+    """Return what is known of whether the user named what the call names."""
+    if words is None:
+        return {}
+    told = {name: said(fact, prepared.call.arguments, words) for name, fact in concerned.said}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _of_their_types(concerned: FactsOfTool, raw: Raw, at: datetime) -> dict[str, JsonValue]:

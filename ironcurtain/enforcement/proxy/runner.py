@@ -47,6 +47,7 @@ from ironcurtain.enforcement.facts.gather import Sources
 from ironcurtain.enforcement.facts.memory import SessionMemory
 from ironcurtain.enforcement.facts.store import StoreError
 from ironcurtain.enforcement.facts.store_place import StorePlace
+from ironcurtain.enforcement.facts.user_words import UserWords
 from ironcurtain.enforcement.proxy.active_policy import (
     ActivePolicy,
     AuditOptions,
@@ -177,11 +178,13 @@ class InProcessClient:
         run: Uses the endpoint; when it returns, servers and engine end.
         records: Is told what is recorded.
         asked: Is told of each call that waits for a person.
+        words: What its user wrote; None if it does not know.
     """
 
     run: Callable[[Server[Any]], Awaitable[None]]
     records: RecordListener
     asked: RequestListener = nobody
+    words: UserWords | None = None
 
 
 async def run_in_process(options: ProxyOptions, client: InProcessClient, say: Callable[[str], None]) -> None:
@@ -236,7 +239,8 @@ async def _run(
         directory = _approvals(options, live, log, say, stack, asked) if options.approver else None
         listeners: list[RecordListener] = [telemetry] if telemetry is not None else []
         listeners += [client.records] if client is not None else []
-        facts = await _facts(options, log, audit_options.key, say)
+        words = client.words if client is not None else None
+        facts = await _facts(options, log, audit_options.key, words, say)
         enforcer = replace(_enforcer(options, live, facts, launcher, directory), listeners=tuple(listeners))
         _announce(options, policy, log, launcher, say)
         gateways = gateways_of(config)
@@ -395,7 +399,11 @@ def _enforcer(
 
 
 async def _facts(
-    options: ProxyOptions, log: AuditLog, key: bytes, say: Callable[[str], None]
+    options: ProxyOptions,
+    log: AuditLog,
+    key: bytes,
+    words: UserWords | None,
+    say: Callable[[str], None],
 ) -> DeclaredFacts:
     """Return where declared facts come from: the memory in the log, the totals where they are kept."""
     memory = await to_thread.run_sync(SessionMemory.of_log, log.paths, log.state)
@@ -407,7 +415,7 @@ async def _facts(
             say(f"totals are kept in {place.name}")
         except StoreError as error:
             say(f"{error}: until it can, calls that need a total are refused")
-    return DeclaredFacts(Sources(memory, server or place.open(key), options.now), log)
+    return DeclaredFacts(Sources(memory, server or place.open(key), options.now, words), log)
 
 
 async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:

@@ -53,6 +53,7 @@ GOOD = {
     "a number": fact("order/total", "ge", 5),
     "a total": fact("paid", "le", 100),
     "a label": fact("private", "equals", True),
+    "the user's words": fact("named", "equals", False),
     "an age": fact("order/placed", "older_than", "24h"),
     "a time": fact("now", "within", ["mon-fri 09:00-17:00"]),
     "an absent one": fact("order/status", "present", False),
@@ -113,6 +114,7 @@ DECLARATIONS = {
         },
         "does not depend on facts",
     ),
+    "words about no argument": ({"named": {**DECLARED["named"], "args": ["/tp"]}}, 'the argument "/tp"'),
     "a caller fact": (
         {"age": {"source": "caller", "type": "number", "meaning": "Age.", "example": 30}},
         "facts about the caller",
@@ -124,6 +126,12 @@ DECLARATIONS = {
 def test_a_declaration_without_its_ground_is_refused(facts: dict[str, Any], words: str) -> None:
     with pytest.raises(RuleError, match=words):
         check(facts)
+
+
+def test_words_are_tested_of_tools_that_can_name_something() -> None:
+    named = {"named": {**DECLARED["named"], "args": ["/to"]}}
+    with pytest.raises(RuleError, match="pay has none of its arguments"):
+        check(named, fact("named", "equals", False))
 
 
 def test_a_call_needs_no_more_records_than_can_be_looked_up() -> None:
