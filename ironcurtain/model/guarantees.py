@@ -1,12 +1,13 @@
-"""Guarantees: statements about all calls (`guarantees.yaml`), and what is known of each."""
+"""Guarantees: statements about all calls and all sessions (`guarantees.yaml`), and what is known of each."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from ironcurtain.model.conditions import ArgCondition, FactCondition
+from ironcurtain.model.facts import FactName
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue, ServerName, is_empty
 
@@ -61,15 +62,96 @@ class Guarantee(Frozen):
         return f"never {self.never}" if self.never is not None else f"always {self.always}"
 
 
+class NeverAfter(Frozen):
+    """Once a call of one kind was sent in a session, no call of another kind is allowed in it.
+
+    Attributes:
+        after: The calls that are sent: allowed, or escalated and approved.
+        allow: The calls that are then not allowed without asking.
+    """
+
+    after: GuaranteeScope
+    allow: GuaranteeScope
+
+
+class AtMost(Frozen):
+    """No call is allowed without asking by which a total would be more than a number.
+
+    Attributes:
+        total: The name of a declared counter.
+        per: Its window.
+        is_: The number.
+    """
+
+    total: FactName
+    per: Literal["hour", "day", "week", "session"]
+    is_: int | float = Field(alias="is", ge=0, allow_inf_nan=False)
+
+
+class SequenceGuarantee(Frozen):
+    """A guarantee about the calls of a session, one after the other."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
+    clause: str | None = None
+    never: NeverAfter | None = None
+    at_most: AtMost | None = None
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _one_demand(self) -> SequenceGuarantee:
+        if (self.never is None) == (self.at_most is None):
+            msg = "give either never or at_most"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def words(self) -> str:
+        """The demand in a few words."""
+        if self.at_most is not None:
+            return f"{self.at_most.total} at most {self.at_most.is_:g} per {self.at_most.per}"
+        return "never allow after"
+
+
+# Names in brackets are no part of the place that an error tells.
+_CALLS, _SEQUENCES = "[calls]", "[sequences]"
+
+
+def _form(value: object) -> str:
+    if isinstance(value, dict):
+        is_sequence = "at_most" in value or isinstance(value.get("never"), dict)
+    else:
+        is_sequence = isinstance(value, SequenceGuarantee)
+    return _SEQUENCES if is_sequence else _CALLS
+
+
+AnyGuarantee: TypeAlias = Annotated[
+    Annotated[Guarantee, Tag(_CALLS)] | Annotated[SequenceGuarantee, Tag(_SEQUENCES)], Discriminator(_form)
+]
+
+
 class Guarantees(Frozen):
-    """The file `guarantees.yaml`."""
+    """The file `guarantees.yaml`.
+
+    Attributes:
+        entries: All of them, in their order.
+    """
 
     format: Literal["ironcurtain/guarantees/v1"]
-    guarantees: tuple[Guarantee, ...]
+    entries: tuple[AnyGuarantee, ...] = Field(alias="guarantees")
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """Those about single calls."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Guarantee))
+
+    @property
+    def sequences(self) -> tuple[SequenceGuarantee, ...]:
+        """Those about the calls of a session."""
+        return tuple(entry for entry in self.entries if isinstance(entry, SequenceGuarantee))
 
     @model_validator(mode="after")
     def _ids_are_distinct(self) -> Guarantees:
-        ids = [guarantee.id for guarantee in self.guarantees]
+        ids = [guarantee.id for guarantee in self.entries]
         if len(ids) != len(set(ids)):
             msg = "two guarantees have the same id"
             raise ValueError(msg)
@@ -81,6 +163,9 @@ class WitnessCall(Frozen):
 
     Attributes:
         subject: The subject that it is about, as `role value`.
+        at: When it is decided, where a sequence of calls needs that.
+        approved: Whether it is sent because a person approves it.
+        gives: The labels that it gives its session.
     """
 
     server: str
@@ -92,6 +177,9 @@ class WitnessCall(Frozen):
     verdict: Verdict
     rule: str
     clause: str | None = None
+    at: str | None = Field(default=None, exclude_if=is_empty)
+    approved: bool = Field(default=False, exclude_if=lambda value: not value)
+    gives: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
 
 GuaranteeStatus: TypeAlias = Literal["proved", "not found", "broken", "says nothing"]
@@ -107,7 +195,8 @@ class GuaranteeResult(Frozen):
             no call was found that breaks it, but not every kind of call was examined, for the `reasons`
             given; `says nothing` where it is proved to speak of no call at all.
         cells: How many kinds of subjects it speaks of.
-        witness: The smallest call that breaks it.
+        witness: The smallest call that breaks it; of a guarantee about sequences the last call of one.
+        sequence: The calls of a session that break it, as few as were found; the last one is the witness.
         asked_of_caller: The approvers among whom rules ask in what it speaks of and who are the principal:
             what is asked of them is not enforced against them.
     """
@@ -119,6 +208,7 @@ class GuaranteeResult(Frozen):
     reasons: tuple[str, ...] = ()
     cells: int
     witness: WitnessCall | None = None
+    sequence: tuple[WitnessCall, ...] = Field(default=(), exclude_if=is_empty)
     asked_of_caller: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
     @property

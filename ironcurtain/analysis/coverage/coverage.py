@@ -24,7 +24,7 @@ from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceCla
 from ironcurtain.analysis.findings.context import answers_of
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
-from ironcurtain.analysis.guarantees.guarantees import overlaps, speaks_of, wanted_classes
+from ironcurtain.analysis.guarantees.spoken_of import overlaps, speaks_of, wanted_classes
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.escalation import checks_of
 from ironcurtain.engine.command import OpaCommand
@@ -77,7 +77,7 @@ def coverage(
         revision=analysis.bundle.revision,
         scenarios=len(decided.scenarios),
         records=len(scenarios) - len(decided.scenarios),
-        guarantees=len(analysis.guarantees),
+        guarantees=len(analysis.guarantees) + len(analysis.sequences),
         cells=_share(places, reached.places),
         rules=_share(deciding, reached.rules),
         clauses=tuple(_clauses(analysis, decided, reached, deciding)),
@@ -109,7 +109,7 @@ def _cells_of(examined: Examined, prepared: Prepared) -> Iterator[EquivalenceCla
 def _by_guarantees(analysis: PolicyAnalysis, reached: _Coverage) -> None:
     """Count what guarantees speak of: each is decided over all such calls."""
     registry = analysis.policies.registry
-    for read in analysis.guarantees:
+    for read in (*analysis.guarantees, *(each.allow.read for each in analysis.sequences)):
         for tool in read.tools:
             examined = analysis.tools[tool]
             wanted = wanted_classes(read, examined.space)
@@ -171,7 +171,9 @@ def _clauses(
         rules = [name for name in deciding if texts[name].clause == clause]
         named = {scenario.id for scenario in decided.scenarios if scenario.clause == clause}
         named |= {id_ for rule in rules for id_ in reached.scenarios.get(rule, ())}
-        guarantees = sum(read.guarantee.clause == clause for read in analysis.guarantees)
+        named_by = [read.guarantee.clause for read in analysis.guarantees]
+        named_by += [read.guarantee.clause for read in analysis.sequences]
+        guarantees = named_by.count(clause)
         asked = _asked(analysis, clause)
         if not (rules or named or guarantees or asked):
             continue

@@ -95,12 +95,16 @@ def _prepare(
     _check_contradiction(within, outside, kind, registry)
     # A promise to allow speaks of callers that are known; every other one of those that are not, too.
     demand = guarantee.always or Verdict.DENY
-    predicates = (
+    return ReadGuarantee(guarantee, tools, kind, within, outside, tests_of(scope, demand))
+
+
+def tests_of(scope: GuaranteeScope, demand: Verdict) -> tuple[Predicate, ...]:
+    """Return the tests of a scope as they are read in a rule of a verdict."""
+    return (
         *(rule_predicate("args", test, demand) for test in scope.args),
         *(rule_predicate("caller", test, demand) for test in scope.caller),
         *(rule_predicate("facts", test.test, demand) for test in scope.facts),
     )
-    return ReadGuarantee(guarantee, tools, kind, within, outside, predicates)
 
 
 def _tools(scope: GuaranteeScope, annotations: Annotations) -> tuple[tuple[str, str], ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
+from ironcurtain.analysis.engine.sequence_scope import ReadSequence, read_sequences
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -30,11 +31,15 @@ class PolicyAnalysis:
         policies: The policy, loaded in the world.
         tools: By server and tool, what was found.
         guarantees: The guarantees whose patterns and tests calls were told apart by, too.
+        sequences: Those about sequences of calls.
+        order: The ids of all guarantees in the order of their file.
     """
 
     policies: PoliciesUnderTest
     tools: Mapping[tuple[str, str], Examined]
     guarantees: tuple[ReadGuarantee, ...] = ()
+    sequences: tuple[ReadSequence, ...] = ()
+    order: tuple[str, ...] = ()
 
     @property
     def bundle(self) -> Bundle:
@@ -55,6 +60,8 @@ class PlainAnalysis(PolicyAnalysis):
     """
 
     guarantees: tuple[()] = ()
+    sequences: tuple[()] = ()
+    order: tuple[()] = ()
 
 
 def analyse_policy(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> PlainAnalysis:
@@ -101,17 +108,20 @@ def analyse_with_guarantees(
     content = PolicyContent.of(bundle)
     registry = Registry(content.annotations.roles)
     read = tuple(read_guarantees(guarantees, content, registry, world)) if guarantees else ()
+    sequences = tuple(read_sequences(guarantees, content, registry, world)) if guarantees else ()
+    order = tuple(each.id for each in guarantees.entries) if guarantees else ()
+    told_apart = [*read, *(kind.read for each in sequences for kind in each.kinds)]
     marks: dict[str, set[str]] = {}
-    for guarantee in read:
+    for guarantee in told_apart:
         marks.setdefault(guarantee.kind, set()).update(guarantee.patterns)
     policies = load_policies([bundle], world, marks)
     spaces = []
     for server, tool in _tools(content):
-        about = [guarantee for guarantee in read if (server, tool) in guarantee.tools]
+        about = [guarantee for guarantee in told_apart if (server, tool) in guarantee.tools]
         if about or not only_guaranteed:
             more = [predicate for guarantee in about for predicate in guarantee.predicates]
             spaces.append(CallSpace(server, tool, policies, more))
-    return PolicyAnalysis(policies, _examined(spaces, opa), read)
+    return PolicyAnalysis(policies, _examined(spaces, opa), read, sequences, order)
 
 
 def _examined(spaces: Sequence[CallSpace], opa: OpaCommand) -> dict[tuple[str, str], Examined]:

@@ -9,19 +9,19 @@ guarantee that speaks of no call at all `says nothing`, which fails, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
-from ironcurtain.analysis.engine.indexes import ClassIndex, ClassSets, VariableIndex, indexed
-from ironcurtain.analysis.engine.opa_queries import Answered, Examined
+from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_with_guarantees
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Goal, Severities
-from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
+from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES
 from ironcurtain.analysis.engine.space.elements import Element
-from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.analysis.guarantees.sequences import decide_sequences
+from ironcurtain.analysis.guarantees.spoken_of import overlaps, speaks_of, wanted_classes
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.decision.roles import Registry
@@ -70,7 +70,10 @@ def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeRep
     broken = {read.guarantee.id: _smallest(read, tools) for read in prepared}
     decisions = _confirmed(broken, examined.policies, opa)
     callers = {name for name, each in examined.content.approvers.items() if each.is_caller}
-    results = tuple(_result(read, broken[read.guarantee.id], decisions, callers) for read in prepared)
+    found = [_result(read, broken[read.guarantee.id], decisions, callers) for read in prepared]
+    found += decide_sequences(examined, opa)
+    order = {id_: number for number, id_ in enumerate(examined.order)}
+    results = tuple(sorted(found, key=lambda result: order.get(result.id, 0)))
     ok = all(result.holds for result in results)
     return GuaranteeReport(ok=ok, revision=examined.bundle.revision, results=results)
 
@@ -131,18 +134,6 @@ def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) ->
     return _Broken(tool, call, cells, frozenset(gaps), tools[tool].gaps, frozenset(approvers))
 
 
-def overlaps(answered: Answered, wanted: ClassSets) -> bool:
-    """Tell whether calls on a path can have some classes of variables."""
-    classes = dict(answered.path.classes)
-    return all(bool(classes.get(index, group) & group) for index, group in wanted.items())
-
-
-def speaks_of(read: ReadGuarantee, cell: EquivalenceClass, registry: Registry) -> bool:
-    """Tell whether a guarantee speaks of a cell's resources."""
-    key = cell.keys[0]
-    return key is not None and read.matches(key, registry)
-
-
 def _allowed(read: ReadGuarantee, registry: Registry) -> Callable[[Element], bool]:
     """Return which elements a call may hold: `always` without roles speaks of calls inside its patterns."""
     scope = read.guarantee.when
@@ -160,19 +151,6 @@ def _allowed(read: ReadGuarantee, registry: Registry) -> Callable[[Element], boo
         )
 
     return allowed
-
-
-def wanted_classes(read: ReadGuarantee, space: CallSpace) -> ClassSets:
-    """Return the classes of variables that a guarantee's tests leave."""
-    wanted: dict[VariableIndex, frozenset[ClassIndex]] = {}
-    needed = {predicate.key for predicate in read.predicates}
-    for index, variable in indexed(VariableIndex, space.variables):
-        own = needed & {predicate.key for predicate in variable.predicates}
-        if own:
-            wanted[index] = frozenset(
-                number for number, class_ in indexed(ClassIndex, variable.classes) if own <= class_.true
-            )
-    return wanted
 
 
 def _goal(guarantee: Guarantee) -> Goal:
@@ -300,7 +278,9 @@ def report_lines(report: GuaranteeReport) -> Iterator[str]:
         yield from (f"      sampled: {visible(reason)}" for reason in result.reasons)
         for name in map(visible, result.asked_of_caller):
             yield f"      asked of {name}, so not enforced against {name}"
-        if result.witness is not None:
+        if result.sequence:
+            yield from _sequence_lines(result.sequence)
+        elif result.witness is not None:
             yield from _witness_lines(result.witness)
 
 
@@ -312,9 +292,32 @@ def status_words(result: GuaranteeResult) -> str:
     return {
         "proved": f"proved over {kinds}",
         "not found": f"not proved: no counterexample found in {kinds}",
-        "broken": "broken: a call was found",
+        "broken": f"broken: {'calls were' if len(result.sequence) > 1 else 'a call was'} found",
         "says nothing": "says nothing: it speaks of no call",
     }[result.status]
+
+
+_SHOWN_CALLS = 6
+
+
+def _sequence_lines(calls: Sequence[WitnessCall]) -> Iterator[str]:
+    """Yield the calls of a session; of many the first ones and the last."""
+    for number, call in enumerate(calls, 1):
+        if _SHOWN_CALLS <= number < len(calls):
+            if number == _SHOWN_CALLS:
+                yield f"      and {len(calls) - _SHOWN_CALLS} more, up to"
+            continue
+        yield f"      {number}. {step_words(call)}"
+
+
+def step_words(call: WitnessCall) -> str:
+    """Return a call of a sequence in one line."""
+    caller = f" as {_json(call.caller)}" if call.caller else ""
+    facts = f" with the facts {_json(call.facts)}" if call.facts else ""
+    approved = " and approved" if call.approved else ""
+    gives = f", gives {', '.join(map(visible, call.gives))}" if call.gives else ""
+    place = f"{visible(call.server)}/{visible(call.tool)} {_json(call.arguments)}{caller}"
+    return f"{place} at {call.at}{facts}: {call.verdict} by {visible(call.rule)}{approved}{gives}"
 
 
 def _witness_lines(witness: WitnessCall) -> Iterator[str]:

@@ -69,7 +69,7 @@ def mutation_score(
     return MutationReport(
         revision=bundle.revision,
         scenarios=len(counted),
-        guarantees=len(guarantees.guarantees) if guarantees else 0,
+        guarantees=len(guarantees.entries) if guarantees else 0,
         killed=counts["killed"],
         survived=counts["survived"],
         equivalent=counts["equivalent"],

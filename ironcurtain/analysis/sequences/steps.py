@@ -19,7 +19,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.facts import instant
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.enforcement.facts.followed import FollowedSession
+from ironcurtain.enforcement.facts.followed import FollowedSession, given_by
 from ironcurtain.errors import ScenarioError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.facts import CounterFact, LabelFact
@@ -102,7 +102,7 @@ def _followed(stepped: SteppedScenario, policy: LoadedPolicy) -> Iterator[tuple[
         refusal = call.outcome if isinstance(call.outcome, Decision) else None
         yield _with_facts(scenario, call.remembered), refusal
         if step.is_sent and refusal is None:
-            session.send(call, _answer(step))
+            session.send(call, given_by(call, _answer(step)))
 
 
 def _check_facts(scenario: Scenario, policy: LoadedPolicy) -> None:

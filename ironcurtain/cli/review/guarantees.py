@@ -1,4 +1,4 @@
-"""`ironcurtain guarantees`: what a policy must never and must always do, decided over all calls."""
+"""`ironcurtain guarantees`: what a policy must never and must always do, over all calls and sessions."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def command(
       ironcurtain guarantees --file guarantees.yaml
 
     \b
-    Exit: 0 all hold, 1 one is broken (the smallest call that breaks it is shown),
-    2 wrong options or files, 3 the engine gives no answer.
+    Exit: 0 all hold, 1 one is broken (the smallest call that breaks it is shown,
+    or the calls of a session), 2 wrong options or files, 3 the engine gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
     from ironcurtain.cli.review.policy_argument import (

@@ -3,11 +3,12 @@
 session = FollowedSession(policy)
 known = session.before(prepared, at)    # the call with labels and totals, or its refusal
 ...                                     # decide it
-session.send(known, answer=None)        # if it is sent
+session.send(known, given_by(known, answer))        # if it is sent
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -76,16 +77,20 @@ class FollowedSession:
         known: PolicyInput = {**question, "facts": {**question.get("facts", {}), **remembered}}
         return FollowedCall(replace(prepared, input=known), remembered, additions)
 
-    def send(self, call: FollowedCall, answer: Result | None) -> None:
+    def send(self, call: FollowedCall, given: Collection[str]) -> None:
         """Book what a call adds that is sent.
 
         Args:
             call: The call.
-            answer: What the server answers; None for what cannot be read, which gives every label that
-                depends on it.
+            given: Of the labels that depend on its answer, those that the answer gives.
         """
         for booked in call.additions.booked:
             self.memory.add(booked)
         for label in call.additions.awaited:
-            if may_be_given(label.fact, answer):
+            if label.name in given:
                 self.memory.add(Booked(fact=label.name))
+
+
+def given_by(call: FollowedCall, answer: Result | None) -> frozenset[str]:
+    """Return the labels that an answer gives; one that cannot be read, None, gives all that depend on it."""
+    return frozenset(each.name for each in call.additions.awaited if may_be_given(each.fact, answer))

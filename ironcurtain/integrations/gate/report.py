@@ -20,7 +20,7 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import EvidenceError, Exit, VerificationError
 from ironcurtain.integrations.gate.git import Commit
 from ironcurtain.integrations.gate.subject import Document
-from ironcurtain.model.guarantees import Guarantee, Guarantees
+from ironcurtain.model.guarantees import AnyGuarantee, Guarantees
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.system.files import parse_document
 from ironcurtain.system.text import visible
@@ -92,7 +92,7 @@ def dropped_guarantees(subject: PolicyUnderReview, commit: Commit) -> Check:
     """Name the guarantees of a commit that are gone or say something else now."""
     name = f"guarantees of {visible(commit.name)}"
     before = _guarantees_of(commit, subject.guarantees_file)
-    now = {each.id: each for each in subject.guarantees.guarantees} if subject.guarantees else {}
+    now = {each.id: each for each in subject.guarantees.entries} if subject.guarantees else {}
     problems = [
         Problem(
             id=each.id,
@@ -111,9 +111,9 @@ def dropped_guarantees(subject: PolicyUnderReview, commit: Commit) -> Check:
     )
 
 
-def _guarantees_of(commit: Commit, document: Document) -> tuple[Guarantee, ...]:
+def _guarantees_of(commit: Commit, document: Document) -> tuple[AnyGuarantee, ...]:
     content = commit.file(document.path)
     if content is None:
         return ()
     source = f"{commit.name}:{document.path.name}"
-    return parse_document(content.decode("utf-8", "replace"), source, Guarantees).guarantees
+    return parse_document(content.decode("utf-8", "replace"), source, Guarantees).entries

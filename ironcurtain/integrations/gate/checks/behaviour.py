@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from ironcurtain.analysis.guarantees.guarantees import status_words
+from ironcurtain.analysis.guarantees.guarantees import status_words, step_words
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.checks.bundle import compiled_with, too_few
 from ironcurtain.integrations.gate.subject import Document
@@ -38,7 +38,7 @@ def guarantees(subject: PolicyUnderReview) -> tuple[Check, ...]:
             return (absent,)
         missing = (*absent.problems, too_few(name, 0, least, "guarantees"))
         return (absent.model_copy(update={"status": "failed", "problems": missing}),)
-    listed = subject.guarantees.guarantees
+    listed = subject.guarantees.entries
     # A file without guarantees was meant to hold some, whatever the settings say.
     if len(listed) < max(1, least):
         short = (too_few(name, len(listed), max(1, least), "guarantees"),)
@@ -106,9 +106,14 @@ def _broken(result: GuaranteeResult, file: str | None, line: int | None) -> Prob
         clause=result.clause,
         file=file,
         line=line,
-        details=witness_words(result.witness) if result.witness else (),
+        details=_session(result) or (witness_words(result.witness) if result.witness else ()),
         suggestion="Correct the rule that decides the call; change the guarantee only if it is wrong.",
     )
+
+
+def _session(result: GuaranteeResult) -> tuple[str, ...]:
+    """Return the calls of a session that break a guarantee, a line each."""
+    return tuple(f"{number}. {step_words(call)}" for number, call in enumerate(result.sequence, 1))
 
 
 def witness_words(call: WitnessCall) -> tuple[str, str]:
