@@ -12,11 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
-from ironcurtain.analysis.forecast.report import ClauseForecast, Forecast, Profile
+from ironcurtain.analysis.engine.rules.rules import rules_of_tool
+from ironcurtain.analysis.forecast.report import ClauseForecast, Forecast, Profile, ProfileCall
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.decision.facts import stated_facts
+from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
@@ -47,22 +50,32 @@ class CountedCall:
 def decide_profile(
     profile: Profile, bundle: Bundle, world: DescribedWorld, opa: OpaCommand
 ) -> list[CountedCall]:
-    """Decide every call of a profile in a described world.
+    """Decide every call of a profile in a described world; one that tests facts which it lacks is unknown.
 
     Raises:
+        ScenarioError: If a call states a fact that is not declared, or of another type.
         EngineFailedError: If OPA does not run.
         VerificationError: If a decision is undefined or malformed.
     """
     policy = load_described(bundle, world)
+    facts = [stated_facts(policy.facts, call.facts, call.at) for call in profile.calls]
     prepared = {
-        f"{number:06d}": prepare(Call(c.server, c.tool, c.arguments, c.caller), policy)
-        for number, c in enumerate(profile.calls)
+        f"{number:06d}": prepare(Call(c.server, c.tool, c.arguments, c.caller, facts=known), policy)
+        for number, (c, known) in enumerate(zip(profile.calls, facts, strict=True))
     }
     decisions = decide_prepared(prepared, bundle, policy, opa)
     return [
-        CountedCall(call.server, call.tool, decisions[id_], call.count)
-        for id_, call in zip(prepared, profile.calls, strict=True)
+        CountedCall(c.server, c.tool, decisions[id_] if _tested(c, policy) <= {*known} else None, c.count)
+        for id_, c, known in zip(prepared, profile.calls, facts, strict=True)
     ]
+
+
+def _tested(call: ProfileCall, policy: LoadedPolicy) -> set[str]:
+    """Return the declared facts that rules about a call's tool test."""
+    annotation = policy.annotation(call.server, call.tool)
+    rules = rules_of_tool(policy.content, call.server, annotation, {}) if annotation and policy.facts else ()
+    places = (place for rule in rules for predicate in rule.predicates for place in predicate.places)
+    return {name for root, name in places if root == "facts"}
 
 
 def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> list[CountedCall]:

@@ -19,6 +19,8 @@ class ProfileCall(Frozen):
     """A call that an agent makes.
 
     Attributes:
+        facts: Values of declared facts, as in scenarios; a call that is decided on others is unknown.
+        at: When it is made, as text of RFC 3339.
         count: How often it is made, over all sessions of the profile together.
     """
 
@@ -26,6 +28,8 @@ class ProfileCall(Frozen):
     tool: str
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     caller: dict[str, JsonValue] = Field(default_factory=dict)
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
+    at: str | None = None
     count: int = Field(default=1, ge=1)
 
 

@@ -165,7 +165,7 @@ class AbstractKeeper:
         roles = self._loaded.canonicalization(server).registry
         resources = {a.top_level for a in tool.args if any(roles[r].resource for r in a.possible_roles)}
         plain = {name: value for name, value in args.items() if name not in resources}
-        values: Values = {"args": args, "caller": caller}
+        values: Values = {"args": args, "caller": caller, "facts": prepared.facts}
         return AbstractArguments(
             args=self._digests.members(plain, known),
             caller=self._digests.members(caller, known),

@@ -237,10 +237,10 @@ class Replayer:
         if tool is None:
             raise UnknownError("there is no such tool now")
         view = _View(self._tables[is_abstract], by_id)
+        facts = completion.facts if self._content.facts else None
+        args, caller, discharged = completion.args, completion.caller, minimum.discharged
         try:
-            question = policy_input(
-                record.server, tool, completion.args, completion.caller, resources, minimum.discharged, view
-            )
+            question = policy_input(record.server, tool, args, caller, resources, discharged, view, facts)
         except Refusal as refusal:
             raise UnknownError("the call names too much for the policy") from refusal
         return _Asked(question, resources, minimum, self._base(record))

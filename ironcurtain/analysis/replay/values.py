@@ -1,4 +1,4 @@
-"""The arguments and caller facts that a recorded call may have had, as far as a policy distinguishes them.
+"""The arguments and facts that a recorded call may have had, as far as a policy distinguishes them.
 
 A record with values has one answer. A record without values fixes the outcome of some tests; then every class
 of values (see `variables`) that agrees with them is possible, and the policy is asked about all of them.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, predicate_of_key
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
@@ -23,6 +23,8 @@ from ironcurtain.decision.canonical.pointers import tokens
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.record_types import AbstractArguments, DecisionRecord
+from ironcurtain.enforcement.facts.concerned import declaration_digest
+from ironcurtain.model.facts import lookups
 from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -32,10 +34,11 @@ MAX_COMPLETIONS = 64
 
 @dataclass(frozen=True)
 class CompletedCall:
-    """Arguments and caller facts that stand for all that a recorded call may have had."""
+    """Arguments and caller facts that stand for all that a recorded call may have had, and declared facts."""
 
     args: dict[str, JsonValue]
     caller: dict[str, JsonValue]
+    facts: dict[str, JsonValue] = field(default_factory=dict)
 
 
 class CallCompletions:
@@ -60,17 +63,30 @@ class CallCompletions:
             UnknownError: If the record does not hold enough to say.
         """
         predicates = self._predicates_of(record.server, tool)
-        if any(root == "facts" for predicate in predicates for root, _ in predicate.places):
-            raise UnknownError("the policy tests facts that the record does not hold")
+        tested = {name for predicate in predicates for root, name in predicate.places if root == "facts"}
+        facts = self._facts(record, tested) if tested else {}
         if record.abstract is not None:
             return self._completed(record, record.abstract, predicates, tool)
-        roots: dict[str, Root] = {"arguments": "args", "caller": "caller"}
+        roots: dict[str, Root] = {"arguments": "args", "caller": "caller", "facts": "facts"}
         redacted = {
             (roots[steps[0]], steps[1]) for steps in map(tokens, record.redacted) if steps[0] in roots
         }
         if any(set(predicate.places) & redacted for predicate in predicates):
             raise UnknownError("a value of the call is redacted")
-        return [CompletedCall(record.arguments or {}, record.caller)]
+        return [CompletedCall(record.arguments or {}, record.caller, facts)]
+
+    def _facts(self, record: DecisionRecord, tested: Iterable[str]) -> dict[str, JsonValue]:
+        """Return the declared facts that a call was decided on, if they are those that the policy tests."""
+        recorded = record.facts
+        if recorded is None or recorded.values is None or not recorded.values.keys() >= {*tested}:
+            raise UnknownError("the policy tests facts that the record does not hold")
+        declared = self._content.facts
+        for name in dict.fromkeys(
+            each for test in sorted(tested) for each in lookups(declared, test) or [test.partition("/")[0]]
+        ):
+            if name not in declared or recorded.declared.get(name) != declaration_digest(declared[name]):
+                raise UnknownError(f"the fact {name} is declared otherwise than when the call was recorded")
+        return recorded.values
 
     def _predicates_of(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
         place = (server, tool.annotation.tool)

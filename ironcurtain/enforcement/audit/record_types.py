@@ -191,11 +191,13 @@ class RecordedFacts(Frozen):
     Attributes:
         at: The moment of the decision, by the gateway's clock: RFC 3339, UTC.
         values: The facts as the engine saw them, redacted; None in a log that holds no values.
+        declared: By the name of a declaration a digest of it: what the values mean.
         booked: What the call added, in a record of a call that is sent.
     """
 
     at: str
     values: dict[str, JsonValue] | None = None
+    declared: dict[str, str] = Field(default_factory=dict)
     booked: tuple[Booked, ...] = ()
 
 

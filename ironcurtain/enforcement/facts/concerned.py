@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.facts.matching import CallCondition
@@ -62,6 +63,11 @@ class FactsOfTool:
     labels: tuple[str, ...]
     giving: tuple[Labelled, ...]
     said: tuple[tuple[str, SaidFact], ...] = ()
+
+    @cached_property
+    def declared(self) -> Mapping[str, str]:
+        """The digests of the declarations, by name."""
+        return {name: declaration_digest(fact) for name, fact in self.declarations.items()}
 
     @property
     def for_look_up(self) -> FactsOfTool:
@@ -127,6 +133,12 @@ class ConcernedTools:
                 yield from facts_in(rule.if_)
 
 
+def declaration_digest(fact: Fact) -> str:
+    """Return a digest of what a declaration means, its clause left out."""
+    meaning = fact.model_dump(mode="json", by_alias=True, exclude={"clause"})
+    return json_text.digest(meaning).partition(":")[2][:16]
+
+
 def facts_in(condition: If) -> Iterator[str]:
     """Yield the names of the facts that a condition tests or compares with."""
     for test in condition.facts or ():
@@ -151,6 +163,6 @@ def _counters(
         condition = CallCondition(fact.of)
         concerns = condition.concerns(server, tool)
         if concerns or name in tested:
-            counts = fact.model_dump(mode="json", by_alias=True, exclude={"clause"})
-            declared = json_text.digest(counts).partition(":")[2][:16]
-            yield Counted(name, fact, declared, condition if concerns else None, name in tested)
+            yield Counted(
+                name, fact, declaration_digest(fact), condition if concerns else None, name in tested
+            )

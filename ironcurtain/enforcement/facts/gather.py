@@ -92,6 +92,7 @@ class Gathered:
         labels: Labels of the session that it was decided on.
         sums: Totals of the session that it was decided on, by counter and window.
         totals: Totals of the caller that it was decided on.
+        declared: Digests of the declarations, by name.
     """
 
     at: datetime
@@ -102,6 +103,7 @@ class Gathered:
     labels: Mapping[str, bool] = field(default_factory=dict)
     sums: Mapping[tuple[str, str], Decimal] = field(default_factory=dict)
     totals: Mapping[TotalKey, Decimal] = field(default_factory=dict)
+    declared: Mapping[str, str] = field(default_factory=dict)
 
 
 async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, ask: AskServer) -> Gathered:
@@ -134,6 +136,7 @@ async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, a
         labels=labels,
         sums={each.place: memory.total(*each.place) for each in additions.counted if each.key is None},
         totals=stored,
+        declared=concerned.declared,
     )
 
 

@@ -122,7 +122,8 @@ class EvaluatedCall:
             return None
         at = self.gathered.at.isoformat(timespec="microseconds").replace("+00:00", "Z")
         booked = self.gathered.booked if self.is_booked else ()
-        return RecordedFacts(at=at, values=dict(self.gathered.facts), booked=booked)
+        values, declared = dict(self.gathered.facts), dict(self.gathered.declared)
+        return RecordedFacts(at=at, values=values, declared=declared, booked=booked)
 
 
 def observed(evaluated: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:
