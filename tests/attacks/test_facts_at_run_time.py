@@ -23,7 +23,9 @@ import pytest
 from fixtures import killed_proxy
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from support.approvals import inbox_of
+from support.open_place import listening
 from support.proxied import Place, descendants, text_of, until, visit_all, wait_for
 from support.remembered import ORDER, RULES, Shop
 from support.wire import send, speaking
@@ -314,6 +316,30 @@ def test_a_label_outlives(evasion: str, tmp_path: Path) -> None:
             raise
     anyio.run(second)
     assert all(mail == {"to": "before"} for mail in shop.called("send_mail"))
+
+
+def test_a_label_and_a_count_are_not_left_behind_by_a_second_client(tmp_path: Path) -> None:
+    """What one client of a proxy has read and paid back counts for the next one: the session is one log."""
+    shop = Shop(tmp_path.resolve())
+
+    async def reads(url: str) -> None:
+        async with Client(streamable_http_client(url), cache=None) as client:
+            await until(lambda: shop.is_up("shop"))
+            assert not (await client.call_tool("shop__read_private", {})).is_error
+            for _ in range(3):
+                assert not (await client.call_tool("shop__refund", {"amount": 1})).is_error
+
+    async def sends(url: str) -> None:
+        async with Client(streamable_http_client(url), cache=None) as client:
+            assert (await client.call_tool("shop__send_mail", {"to": "second"})).is_error
+            assert shop.decisions[-1]["rule"] == "kept"
+            assert (await client.call_tool("shop__refund", {"amount": 1})).is_error
+
+    with listening(shop) as url:
+        anyio.run(reads, url)
+        anyio.run(sends, url)
+    assert shop.called("send_mail") == []
+    assert len(shop.called("refund")) == 3
 
 
 # -- killed between booking and sending ---------------------------------------------------------

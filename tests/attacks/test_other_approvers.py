@@ -12,12 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
 from support.approvals import inbox_of
 from support.policies import rule
-from support.proxied import Place, chosen, rules, text_of, visit_all
+from support.proxied import Place, chosen, rules, text_of, until, visit_all
 
 from ironcurtain.bundle.signing.keys import PrivateKey, new_key
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
@@ -72,8 +73,8 @@ async def call(client: Client, place: Place, name: str) -> tuple[Any, str]:
 
 def waiting(place: Place, name: str) -> ApprovalRequest:
     with inbox_of(place.home / ".ironcurtain") as desk:
-        found = [s.request for s in desk.statuses() if s.request and name in json.dumps(s.request.arguments)]
-    return found[0]
+        asked = [each.request for each in desk.statuses() if each.state == "pending"]
+    return next(each for each in asked if each and name in json.dumps(each.arguments))
 
 
 def approve(place: Place, request: ApprovalRequest, key: PrivateKey | None = None) -> str:
@@ -211,6 +212,32 @@ def outcomes(
     more = ("--trust-client", "--patience", "0.3", *options)
     visits = chosen(VISITS, request)
     return visit_all(place, visits, *more, mode="2026-07-28", elicitation_callback=accept)
+
+
+def test_an_approval_that_waits_for_another_outlives_the_proxy(tmp_path: Path) -> None:
+    for name in ("supervisor", "user"):
+        KEYS[name] = new_key(tmp_path / f"{name}.key", "ES256")
+        (tmp_path / f"{name}.pem").write_text(KEYS[name].public.pem)
+    place = place_with(tmp_path / "place")
+    options = [f"--approver={name}={tmp_path}/{name}.pem" for name in ("supervisor", "user")]
+    given = {"text": f"{place.home}/three-a", "path": f"{place.home}/three-b"}
+
+    async def asked_of(name: str) -> None:
+        async with place.client("--patience", "0.3", *options) as client:
+            await until(lambda: place.is_up("fix"))
+            assert (await client.call_tool("fix__echo", given)).is_error
+            request = waiting(place, "three-a")
+            assert request.approver == name
+            assert approve(place, request, KEYS[name]) == "recorded"
+            if name == "supervisor":
+                assert (await client.call_tool("fix__echo", given)).is_error
+            else:
+                assert not (await client.call_tool("fix__echo", given)).is_error
+                assert (await client.call_tool("fix__echo", given)).is_error
+
+    for name in ("supervisor", "user"):
+        anyio.run(asked_of, name)
+    assert len([entry for entry in place.sent() if entry.get("tool") == "echo"]) == 1
 
 
 @pytest.mark.parametrize("visit", VISITS)

@@ -84,8 +84,10 @@ ORDER = {
 class Shop(Place):
     """The directories of one test: a home, a server of orders, a bundle with facts."""
 
-    def __init__(self, root: Path, rules: list[dict[str, Any]] | None = None) -> None:
-        self.root = root
+    def __init__(
+        self, root: Path, rules: list[dict[str, Any]] | None = None, facts: dict[str, Any] | None = None
+    ) -> None:
+        self.root, self.facts = root, FACTS if facts is None else facts
         self.home = root / "home"
         self.home.mkdir(parents=True)
         self.journal, self.records_file = root / "journal", root / "records.json"
@@ -113,7 +115,7 @@ class Shop(Place):
         document = {
             "format": "ironcurtain/policy/v1",
             "clauses": [{"id": "C1", "text": "As said."}],
-            "facts": FACTS,
+            "facts": self.facts,
             "rules": made,
         }
         policy = parse_document(json.dumps(document), "compiled-policy.json", CompiledPolicy)

@@ -145,6 +145,23 @@ class ApprovalDirectory(Closing):
         except (ApprovalsError, OSError) as error:
             return no_approver(error)
 
+    async def answered(self, request: ApprovalRequest, timeout: float) -> ApprovalOutcome:  # noqa: ASYNC109
+        """Ask, and wait at most `timeout` seconds; an approval stays where it is, for `take` to use.
+
+        So what one of several approvers has said waits for the others, whatever becomes of this program.
+        Any other answer is used up. Whatever goes wrong with the directory is `no-approver`.
+        """
+        try:
+            asked = self._asked.get(self._by_binding.get(request.binding, ""))
+            outcome = await _thread(self._store.outcome, asked) if asked is not None else None
+            if outcome is None or outcome.state is ApprovalState.PENDING:
+                outcome = await self.wait(await self.ask(request), timeout)
+            if outcome.approved or outcome.state in (ApprovalState.PENDING, ApprovalState.NO_APPROVER):
+                return outcome
+            return await self.take(request.binding) or outcome
+        except (ApprovalsError, OSError) as error:
+            return no_approver(error)
+
     async def ask(self, request: ApprovalRequest) -> str:
         """Put a request where a person finds it; return the id under which it waits.
 

@@ -45,40 +45,51 @@ class SqliteStore(TotalsStore):
     def __init__(self, file: Path, key: bytes) -> None:
         self._file = file
         self._key = hmac.digest(key, b"totals of counters", "sha256")
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._kept: sqlite3.Connection | None = None
         self._place: tuple[int, int] | None = None
 
     def totals(self, keys: Collection[TotalKey]) -> dict[TotalKey, Decimal]:
         """Return totals; 0 for one that nothing was booked on."""
-        with self._opened() as database:
-            return self._read(database, keys)
+        with _faults():
+            self._keep()
+            # What a connection has read before it may not read again: a damaged file is seen by a new one.
+            with contextlib.closing(self._connect()) as database:
+                return self._read(database, keys)
 
     def book(self, seen: Mapping[TotalKey, Decimal], added: Mapping[TotalKey, Decimal]) -> bool:
         """Add amounts to totals that are still what was seen, in one transaction."""
-        with self._opened() as database:
-            database.execute("BEGIN IMMEDIATE")
-            there = self._read(database, seen)
-            if there != dict(seen):
-                database.execute("ROLLBACK")
-                return False
-            for key, amount in added.items():
-                self._write(database, key, add(there[key], amount))
-            database.execute("DELETE FROM totals WHERE at < ?", (time.time() - KEPT_SECONDS,))
-            database.execute("COMMIT")
-            return True
+        with _faults(), self._writing:
+            database = self._keep()
+            try:
+                return self._booked(database, seen, added)
+            except BaseException:
+                self._give_up(database)
+                raise
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for one transaction; whatever is wrong with it is a `StoreError`."""
-        try:
-            self._keep()
-            with contextlib.closing(self._connect()) as database:
-                yield database
-        except AmountError as error:
-            raise StoreError(str(error)) from None
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"the store of totals cannot be used ({type(error).__name__})") from error
+    def _booked(
+        self,
+        database: sqlite3.Connection,
+        seen: Mapping[TotalKey, Decimal],
+        added: Mapping[TotalKey, Decimal],
+    ) -> bool:
+        database.execute("BEGIN IMMEDIATE")
+        there = self._read(database, seen)
+        if there != dict(seen):
+            database.execute("ROLLBACK")
+            return False
+        for key, amount in added.items():
+            self._write(database, key, add(there[key], amount))
+        database.execute("DELETE FROM totals WHERE at < ?", (time.time() - KEPT_SECONDS,))
+        database.execute("COMMIT")
+        return True
+
+    def _give_up(self, database: sqlite3.Connection) -> None:
+        """Close the connection of a booking that failed: the next one gets its own."""
+        with self._lock:
+            if self._kept is database:
+                self._kept, self._place = None, None
+        database.close()
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(
@@ -95,11 +106,12 @@ class SqliteStore(TotalsStore):
             raise
         return database
 
-    def _keep(self) -> None:
-        """See that the file is ours, and keep one connection to it: the last one to close rewrites the file.
+    def _keep(self) -> sqlite3.Connection:
+        """See that the file is ours, and return the connection that is kept to it for bookings.
 
-        No connection is made before the file is there, and the file is not opened otherwise afterwards: to
-        close it would give up the locks of every connection.
+        A new connection for each would cost several times the booking, and the last one to close rewrites the
+        file. No connection is made before the file is there, and the file is not opened otherwise afterwards:
+        to close it would give up the locks of every connection.
         """
         with self._lock:
             if not os.path.lexists(self._file):
@@ -110,10 +122,10 @@ class SqliteStore(TotalsStore):
             if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or others_have_access(found):
                 raise StoreError("others can use the store of totals")
             place = (found.st_dev, found.st_ino)
-            if place != self._place:
-                kept, self._kept, self._place = self._kept, self._connect(), place
-                if kept is not None:
-                    kept.close()
+            if self._kept is None or place != self._place:
+                # The old one may be in use, and is closed when it is not.
+                self._kept, self._place = self._connect(), place
+            return self._kept
 
     def _read(self, database: sqlite3.Connection, keys: Collection[TotalKey]) -> dict[TotalKey, Decimal]:
         return {key: self._total(database, key) for key in keys}
@@ -140,3 +152,14 @@ class SqliteStore(TotalsStore):
     def _code(self, key: TotalKey, total: str) -> str:
         told = json_text.canonical([key.caller, key.counter, key.window, total])
         return hmac.digest(self._key, told, "sha256").hex()
+
+
+@contextlib.contextmanager
+def _faults() -> Iterator[None]:
+    """Tell whatever is wrong with the file as a `StoreError`."""
+    try:
+        yield
+    except AmountError as error:
+        raise StoreError(str(error)) from None
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"the store of totals cannot be used ({type(error).__name__})") from error

@@ -112,29 +112,38 @@ class ApprovalBroker:
     async def _obtain_all(
         self, requests: Sequence[ApprovalRequest], client_request: ClientRequest | None
     ) -> ApprovalOutcome:
-        """Ask one after the other. What is approved is kept for the same call while others have to answer."""
+        """Ask one after the other, and use what they said once all have approved."""
         if self._directory is None:
             return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason="Nobody is there to be asked.")
         end = anyio.current_time() + self._asking.patience
-        given: dict[str, ApprovalOutcome] = {}
+        used: dict[str, ApprovalOutcome] = {}
+        left: dict[str, ApprovalOutcome] = {}
         is_complete = False
         try:
             async with _telling(client_request):
                 for request in requests:
-                    outcome = self._taken(request.binding) or await self._obtain(
-                        request, client_request, self._directory, max(0.0, end - anyio.current_time())
-                    )
+                    patience, given = max(0.0, end - anyio.current_time()), used
+                    outcome = self._taken(request.binding)
+                    if outcome is None and len(requests) > 1 and not self._is_asked_at_client(request):
+                        outcome, given = await self._directory.answered(request, patience), left
+                    elif outcome is None:
+                        outcome = await self._obtain(request, client_request, self._directory, patience)
                     if not outcome.approved:
                         return outcome
                     given[request.binding] = outcome
+            for binding, outcome in left.items():
+                taken = await self._directory.take(binding)
+                if taken is None or not taken.approved:  # an equal call was quicker, or its time is over
+                    return taken or outcome.model_copy(update={"state": ApprovalState.PENDING})
+                used[binding] = taken
             is_complete = True
         finally:
             if not is_complete and len(requests) > 1:
-                self._hold(given)
-        return _of_all(list(given.values()))
+                self._hold(used)
+        return _of_all([used[request.binding] for request in requests])
 
     def _taken(self, binding: str) -> ApprovalOutcome | None:
-        """Return an approval of one of several approvers that no call has used, and use it."""
+        """Return an approval of one of several approvers that was used up for no call, and use it."""
         held = self._held.pop(binding, None)
         return held.outcome if held is not None and held.until > anyio.current_time() else None
 
@@ -194,7 +203,7 @@ class ApprovalBroker:
 
 @dataclass(frozen=True)
 class _HeldApproval:
-    """An approval that waits for those of other approvers.
+    """An approval that was used up for a call which other approvers have not approved.
 
     Attributes:
         until: Until when it can be used, as the event loop counts seconds.

@@ -186,10 +186,20 @@ matches contains {"order": 14, "rule": "shop-refund", "verdict": "allow", "subje
 }
 
 # METADATA
+# title: shop-deny-other-recipients
+# description: "It is not the customer whom the agent acts for."
+# custom: {"clause": "C20"}
+matches contains {"order": 15, "rule": "shop-deny-other-recipients", "verdict": "deny", "subjects": ids} if {
+	input.tool == "send_mail"
+	matching.satisfies(matching.lookup(input.args, ["user_id"]), {"op": "not_equals", "value": matching.lookup(input.caller, ["sub"]), "facts": {"operand"}})
+	ids := matching.undischarged
+}
+
+# METADATA
 # title: shop-ask-after-notes
 # description: "Notes were read in this session, so a person decides what is sent."
 # custom: {"clause": "C19"}
-matches contains {"order": 15, "rule": "shop-ask-after-notes", "verdict": "escalate", "subjects": ids} if {
+matches contains {"order": 16, "rule": "shop-ask-after-notes", "verdict": "escalate", "subjects": ids} if {
 	input.tool == "send_mail"
 	matching.satisfies(matching.lookup(input.args, ["user_id"]), {"op": "equals", "value": matching.lookup(input.caller, ["sub"]), "facts": {"operand"}})
 	matching.satisfies(matching.lookup(input.facts, ["private"]), {"op": "equals", "value": true, "facts": {"tested"}, "type": "boolean"})
@@ -200,7 +210,7 @@ matches contains {"order": 15, "rule": "shop-ask-after-notes", "verdict": "escal
 # title: shop-mail
 # description: "Mail may be sent to the customer."
 # custom: {"clause": "C18"}
-matches contains {"order": 16, "rule": "shop-mail", "verdict": "allow", "subjects": ids} if {
+matches contains {"order": 17, "rule": "shop-mail", "verdict": "allow", "subjects": ids} if {
 	input.tool == "send_mail"
 	matching.satisfies(matching.lookup(input.args, ["user_id"]), {"op": "equals", "value": matching.lookup(input.caller, ["sub"])})
 	ids := matching.undischarged

@@ -494,3 +494,23 @@ test_deny_mail_to_somebody_else if {
 	}
 	answer.verdict == "deny"
 }
+
+# METADATA
+# title: "mail-for-nobody-after-notes"
+# description: "It is not known who the customer is, so it may be anybody; no person is asked."
+test_deny_mail_for_nobody_after_notes if {
+	answer := decision.decision with input as {
+		"args": {"body": "x", "subject": "Hi", "user_id": "ada"},
+		"caller": {},
+		"facts": {"private": true},
+		"patterns": {},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
+		"server": "shop",
+		"side_effects": true,
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
+		"tool": "send_mail",
+		"within": {},
+	}
+	answer.verdict == "deny"
+}
