@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +81,7 @@ def test_facts_at_the_proxy(tmp_path: Path, figures: Figures) -> None:
     async def run() -> None:
         async with AsyncExitStack() as stack:
             plain, facts = [await stack.enter_async_context(place.client()) for place in places.values()]
-            for place in places.values():
-                await until(lambda place=place: place.is_up("shop"))
+            await until(lambda: all(place.is_up("shop") for place in places.values()))
             bare, other, free, counted, looked, cancelled, checked = await measure_async(
                 lambda: _called(plain, "refund", amount=next(_numbers)),
                 lambda: _called(facts, "refund", amount=next(_numbers)),
@@ -164,16 +165,16 @@ def _bundle(policy: dict[str, Any], annotations: dict[str, Any]) -> Bundle:
 
 def test_the_shop_and_a_policy_of_its_size_without_facts(figures: Figures) -> None:
     opa, world = OpaCommand(find()), load(SHOP / "scenarios.yaml", Scenarios).world
-    operations = []
+    operations: list[Callable[[], object]] = []
     for with_facts in (True, False):
         policy, annotations, said = _documents(with_facts=with_facts)
         old = _bundle(policy, annotations)
         new = _bundle({**policy, "rules": [*policy["rules"][:8], *policy["rules"][9:]]}, annotations)
         guarantees = parse_document(json.dumps(said), "guarantees.yaml", Guarantees)
         operations += [
-            lambda old=old: decision_matrix(old, world, opa),
-            lambda old=old, guarantees=guarantees: check_guarantees(old, guarantees, world, opa),
-            lambda old=old, new=new: difference(old, new, world, opa),
+            partial(decision_matrix, old, world, opa),
+            partial(check_guarantees, old, guarantees, world, opa),
+            partial(difference, old, new, world, opa),
         ]
     times = measure(*operations, repetitions=5)
     for what, mine, theirs in zip(("matrix", "guarantees", "difference"), times[:3], times[3:], strict=True):
@@ -182,7 +183,7 @@ def test_the_shop_and_a_policy_of_its_size_without_facts(figures: Figures) -> No
 
 # -- exactness ----------------------------------------------------------------------------------
 
-FIVE = [
+FIVE: list[tuple[str, str, list[Any]]] = [
     ("order/status", "equals", ["pending", "delivered", "cancelled", "held"]),
     ("paid", "gt", [10, 100, 1_000]),
     ("private", "equals", [True]),
