@@ -514,3 +514,63 @@ test_deny_mail_for_nobody_after_notes if {
 	}
 	answer.verdict == "deny"
 }
+
+# METADATA
+# title: "a-session-with-notes.step-1"
+# description: "What was read before the mail decides."
+test_allow_a_session_with_notes_step_1 if {
+	answer := decision.decision with input as {
+		"args": {"body": "It is on its way.", "subject": "Your order", "user_id": "ada"},
+		"caller": {"sub": "ada"},
+		"facts": {"private": false},
+		"patterns": {},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
+		"server": "shop",
+		"side_effects": true,
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
+		"tool": "send_mail",
+		"within": {},
+	}
+	answer.verdict == "allow"
+}
+
+# METADATA
+# title: "a-session-with-notes.step-2"
+# description: "What was read before the mail decides."
+test_allow_a_session_with_notes_step_2 if {
+	answer := decision.decision with input as {
+		"args": {"user_id": "ada"},
+		"caller": {"sub": "ada"},
+		"facts": {},
+		"patterns": {},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
+		"server": "shop",
+		"side_effects": false,
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
+		"tool": "read_notes",
+		"within": {},
+	}
+	answer.verdict == "allow"
+}
+
+# METADATA
+# title: "a-session-with-notes.step-3"
+# description: "What was read before the mail decides."
+test_escalate_a_session_with_notes_step_3 if {
+	answer := decision.decision with input as {
+		"args": {"body": "It is on its way.", "subject": "Your order", "user_id": "ada"},
+		"caller": {"sub": "ada"},
+		"facts": {"private": true},
+		"patterns": {},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
+		"server": "shop",
+		"side_effects": true,
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
+		"tool": "send_mail",
+		"within": {},
+	}
+	answer.verdict == "escalate"
+}
