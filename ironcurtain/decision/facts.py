@@ -9,7 +9,7 @@ import math
 import re
 import zoneinfo
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -95,7 +95,7 @@ def stated_facts(facts: Mapping[str, Fact], stated: Mapping[str, JsonValue], at:
     for name in (*fields, *plain):
         if name not in types:
             raise ScenarioError(f"no fact {name!r} is declared{near(name, types)}")
-    time = None if at is None else instant(at)
+    time = None if at is None else moment(at)
     if at is not None and time is None:
         raise ScenarioError(f"`at` {at!r} is no time with its zone, such as 2026-03-02T09:00:00Z")
     seen = normalise(facts, nested, time) | known_facts(facts, plain)
@@ -159,11 +159,17 @@ def instant(value: object, zone: str | None = None) -> datetime | None:
         return None
     try:
         read = datetime.fromisoformat(value.upper())
-    except ValueError:
+        if read.tzinfo is None:
+            return None if zone is None else read.replace(tzinfo=zoneinfo.ZoneInfo(zone)).astimezone(UTC)
+        return read.astimezone(UTC)
+    except (ValueError, OverflowError):  # no such day, or none in UTC: before the year 1, after 9999
         return None
-    if read.tzinfo is None:
-        return None if zone is None else read.replace(tzinfo=zoneinfo.ZoneInfo(zone)).astimezone(UTC)
-    return read.astimezone(UTC)
+
+
+def moment(text: str) -> datetime | None:
+    """Return the time at which a call is decided, one that every zone's calendar has; None if it is none."""
+    found = instant(text)
+    return found if found is not None and MINYEAR < found.year < MAXYEAR else None
 
 
 def _minute(at: datetime, zone: str) -> int:

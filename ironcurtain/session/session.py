@@ -40,7 +40,7 @@ from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece
 from ironcurtain.session.history import CALLED_OFF, completed
 from ironcurtain.session.limits import Budget, LimitReachedError, Used, cost_of
 from ironcurtain.session.model import SessionModel
-from ironcurtain.session.toolset import EnforcedToolset
+from ironcurtain.session.toolset import RETRIES, EnforcedToolset
 from ironcurtain.system.text import visible
 
 # The limits are ours: they are told before they are reached, and end a turn, not the session.
@@ -107,7 +107,12 @@ class Session:
         self._state = SessionState.READY
         self._turn: asyncio.Future[Answer] | None = None
         self._cancelled = False
-        self._agent = Agent(parts.model.model, instructions=parts.instructions, toolsets=[parts.toolset])
+        self._agent = Agent(
+            parts.model.model,
+            instructions=parts.instructions,
+            toolsets=[parts.toolset],
+            retries={"tools": RETRIES},
+        )
 
     @property
     def state(self) -> SessionState:
@@ -177,9 +182,11 @@ class Session:
         Raises:
             SessionError: If no call of this session waits under that id.
         """
-        status = next((each for each in self.pending if each.id.startswith(request)), None)
-        inbox = self._parts.inbox()
-        if status is None or status.request is None or inbox is None or not request:
+        named = [each for each in self.pending if each.id.startswith(request)] if request else []
+        if len(named) > 1:
+            raise SessionError(f"several calls of this session wait as {visible(request)}")
+        status, inbox = next(iter(named), None), self._parts.inbox()
+        if status is None or status.request is None or inbox is None:
             raise SessionError(f"no call of this session waits as {visible(request) or 'no id'}")
         answer = PersonAnswer("approved" if approved else "denied", scope, reason)
         with inbox:

@@ -30,8 +30,12 @@ MAX_RESULT = 100_000
 
 # The policy and the server check arguments; the library only has to read JSON, and the steps are limited.
 _ANY_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
-_RETRIES = 1_000
+RETRIES = 1_000
+"""How often the library lets a model call what it cannot: the limit of steps ends that sooner."""
 _MAX_NAME = 64
+# What every provider takes; others would refuse the conversation with it in, at this turn and at each later.
+_IMAGES = ("image/jpeg", "image/png", "image/webp")
+_MAX_IMAGE = 5_000_000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -98,7 +102,7 @@ class EnforcedToolset(AbstractToolset[None]):
             name: ToolsetTool(
                 toolset=self,
                 tool_def=listed.definition,
-                max_retries=_RETRIES,
+                max_retries=RETRIES,
                 args_validator=_ANY_ARGUMENTS,
             )
             for name, listed in self._tools.items()
@@ -160,15 +164,25 @@ def _shown_name(name: str, taken: dict[str, _Listed]) -> str:
 
 def _content(result: types.CallToolResult) -> list[str | BinaryContent]:
     """Return a result for the model: its texts, cut where they are too long, and its images."""
-    left, parts = MAX_RESULT, list[str | BinaryContent]()
+    left, more, parts = MAX_RESULT, 0, list[str | BinaryContent]()
     for block in result.content:
-        if isinstance(block, types.ImageContent):
-            parts.append(BinaryContent(base64.b64decode(block.data), media_type=block.mime_type))
-            continue
-        text = _text(block)
-        parts.append(text[:left] + _cut(len(text) - left))
-        left = max(0, left - len(text))
-    return parts
+        image = _image(block) if isinstance(block, types.ImageContent) else None
+        text = "" if image is not None else _text(block)
+        if image is not None or left > 0:
+            parts.append(image or text[:left])
+        more += max(0, len(text) - left)
+        left = max(0, left - len(text) - 1)
+    return [*parts, _cut(more)] if more else parts
+
+
+def _image(block: types.ImageContent) -> BinaryContent | None:
+    """Return an image that a model can be shown; None for what is none."""
+    if block.mime_type not in _IMAGES or len(block.data) > _MAX_IMAGE:
+        return None
+    try:
+        return BinaryContent(base64.b64decode(block.data, validate=True), media_type=block.mime_type)
+    except ValueError:
+        return None
 
 
 def _text(block: types.ContentBlock) -> str:
@@ -184,4 +198,4 @@ def _text(block: types.ContentBlock) -> str:
 
 
 def _cut(more: int) -> str:
-    return f"\n(IronCurtain: {more:,} more characters are not shown.)" if more > 0 else ""
+    return f"(IronCurtain: {more:,} more characters are not shown.)"

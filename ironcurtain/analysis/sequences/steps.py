@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
-from ironcurtain.decision.facts import instant
+from ironcurtain.decision.facts import moment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.facts.followed import FollowedSession, given_by
 from ironcurtain.errors import ScenarioError
@@ -117,7 +117,7 @@ def _check_facts(scenario: Scenario, policy: LoadedPolicy) -> None:
 
 def _moment(time: str | None) -> datetime:
     # What is no time is told when the call is prepared.
-    return (instant(time) if time is not None else None) or _NO_TIME
+    return (moment(time) if time is not None else None) or _NO_TIME
 
 
 def _answer(step: Step) -> dict[str, JsonValue] | None:

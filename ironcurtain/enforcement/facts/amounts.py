@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
+import re2
+
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import MAX_INTEGER
 
+_TOTAL = re2.compile(r"[0-9]{1,16}(\.[0-9]{1,400})?")
 # Forty digits hold every sum of numbers that JSON and a double can both hold; what needs more is refused.
 _EXACT = Context(prec=40, traps=[Inexact, InvalidOperation])
 
@@ -30,7 +33,7 @@ def amount_of(value: JsonValue) -> Decimal:
         raise AmountError("the amount is too large to be counted")
     if value < 0:
         raise AmountError("the amount is negative")
-    return Decimal(repr(value))
+    return abs(Decimal(repr(value)))  # -0.0 adds nothing
 
 
 def read_total(text: str) -> Decimal:
@@ -39,11 +42,9 @@ def read_total(text: str) -> Decimal:
     Raises:
         AmountError: If it is none.
     """
-    try:
-        total = Decimal(text)
-    except InvalidOperation:
-        raise AmountError("it is no total") from None
-    if not total.is_finite() or total < 0 or total_text(total) != text:
+    # Before it is read: what a few characters with an exponent stand for can fill the memory.
+    total = Decimal(text) if _TOTAL.fullmatch(text) else None
+    if total is None or total_text(total) != text:
         raise AmountError("it is no total")
     return total
 

@@ -138,7 +138,7 @@ class SqliteStore(TotalsStore):
         if row is None:
             return _ZERO
         total, code = map(str, row)
-        if not hmac.compare_digest(code, self._code(key, total)):
+        if not hmac.compare_digest(code.encode(), self._code(key, total).encode()):
             raise StoreError("a total in the store is not what was written")
         return read_total(total)
 

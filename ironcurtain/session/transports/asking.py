@@ -62,6 +62,9 @@ async def _answered(
     if word not in ("approve", "session", "approve-session", "deny"):
         say("Type approve, session (for calls like this in this session), or deny and why.")
         return False
+    if word != "deny" and not request.id.startswith(reason.strip()):
+        say(f"That is not the call that waits, which is {request.id}.")
+        return False
     if word in ("session", "approve-session") and not request.session_offer.covers:
         say(f"It cannot be approved for the session: {request.session_offer.why_not}")
         return False

@@ -96,7 +96,8 @@ class Commands:
         waiting = self._session.pending
         word, _, reason = rest.partition(" ")
         named = [status for status in waiting if word and status.id.startswith(word)]
-        if not named and len(waiting) == 1:
+        # The words of a denial need no id before them; an id of another call approves nothing.
+        if not named and len(waiting) == 1 and not (approved and word):
             named, reason = list(waiting), rest
         if len(named) != 1:
             self._say(

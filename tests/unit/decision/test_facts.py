@@ -60,6 +60,11 @@ def test_an_instant_is_its_age_in_whole_seconds(placed: str, age: int) -> None:
     assert normalise(FACTS, {"order": {"placed": placed}}, MONDAY)["order/placed"] == age
 
 
+@pytest.mark.parametrize("placed", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_an_instant_that_no_calendar_has_is_not_known(placed: str) -> None:
+    assert "order/placed" not in normalise(FACTS, {"order": {"placed": placed}}, MONDAY)
+
+
 def test_an_instant_without_an_offset_is_of_its_field_s_zone() -> None:
     placed = {"at": "/at", "type": "instant", "zone": "Europe/Berlin"}
     zoned = {"order": {**DECLARED["order"], "fields": {"placed": placed}}}
@@ -98,6 +103,9 @@ def test_people_state_facts_by_name_or_as_a_decision_sees_them() -> None:
         ({"paid": -1}, None, "'paid' is of type number"),
         ({}, "2026-03-02", "is no time with its zone"),
         ({}, "2026-03-02T08:00:00", "is no time with its zone"),
+        ({}, "0001-01-01T00:00:00+14:00", "is no time with its zone"),
+        ({}, "0001-01-01T00:00:00Z", "is no time with its zone"),
+        ({}, "9999-12-31T23:59:59Z", "is no time with its zone"),
     ],
 )
 def test_what_people_state_amiss_is_an_error(stated: dict[str, Any], at: str | None, words: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from decimal import Decimal
 from functools import reduce
 
@@ -62,6 +63,20 @@ def test_a_total_has_one_text(text: str) -> None:
 def test_another_text_is_no_total(text: str) -> None:
     with pytest.raises(AmountError):
         read_total(text)
+
+
+def test_a_few_characters_that_stand_for_many_digits_are_refused_unread() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(AmountError):
+            read_total("1e30000000")
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_below_nothing_is_added() -> None:
+    assert total_text(amount_of(-0.0)) == "0"
 
 
 def test_a_small_number_is_written_without_an_exponent() -> None:

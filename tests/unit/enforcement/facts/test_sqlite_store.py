@@ -40,6 +40,15 @@ def test_a_total_that_somebody_else_wrote_is_refused(store: TotalsStore, file: P
         store.totals([PAID])
 
 
+@pytest.mark.parametrize("code", ["é", "", b"\xff"])
+def test_a_code_that_nobody_wrote_is_refused(store: TotalsStore, file: Path, code: str | bytes) -> None:
+    assert book(store, PAID, "900")
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE totals SET code = ?", (code,))
+    with pytest.raises(StoreError):
+        store.totals([PAID])
+
+
 def test_a_total_moved_to_another_caller_is_refused(store: TotalsStore, file: Path) -> None:
     assert book(store, PAID, "1")
     with sqlite3.connect(file) as database:
