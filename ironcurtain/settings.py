@@ -18,6 +18,7 @@ from pydantic import Field, StringConstraints, ValidationError
 
 from ironcurtain.errors import FormatError, Place, raise_all
 from ironcurtain.model.annotations import IdentifierRole
+from ironcurtain.model.caller_facts import CallerFact, CallerFactName
 from ironcurtain.model.policy import Approver
 from ironcurtain.system import json_text
 from ironcurtain.system.files import has_content, read_text
@@ -82,6 +83,7 @@ class Settings(Frozen):
         directories: Directories by the names that the constitution has for them, `~/…` or absolute.
         roles: Identifier roles that the project adds.
         approvers: Whose approval rules can ask for, by name: the tables `[approvers.NAME]`.
+        caller: What rules may test of the caller, by key: the tables `[caller.KEY]`.
         guarantees: What the policy must never and must always do.
         diff_approvals: Changes that people approved.
         verify: What `ironcurtain verify` demands.
@@ -106,6 +108,7 @@ class Settings(Frozen):
     directories: dict[DirectoryName, str] = Field(default_factory=dict)
     roles: tuple[IdentifierRole, ...] = ()
     approvers: dict[Slug, Approver] = Field(default_factory=dict, exclude_if=is_empty)
+    caller: dict[CallerFactName, CallerFact] = Field(default_factory=dict, exclude_if=is_empty)
     guarantees: str = "guarantees.yaml"
     diff_approvals: str = "diff-approvals.yaml"
     verify: VerifySettings = VerifySettings()

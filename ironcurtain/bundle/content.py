@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.caller_facts import CallerFact, CallerFactName
 from ironcurtain.model.conditions import If
 from ironcurtain.model.facts import Fact, FactName
 from ironcurtain.model.policy import Approver, Claim
@@ -67,6 +68,7 @@ class _Rules(Frozen):
     claims: tuple[Claim, ...] = ()
     approvers: dict[str, Approver] = Field(default_factory=dict)
     facts: dict[FactName, Fact] = Field(default_factory=dict)
+    caller: dict[CallerFactName, CallerFact] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class PolicyContent:
             is told of those that they must check.
         approvers: Whose approval the rules can ask for, by name.
         facts: What rules test beside arguments, by name.
+        caller: What is declared about the caller, by key. No verdict depends on it; bundles of before say
+            nothing of it.
     """
 
     revision: str
@@ -101,6 +105,7 @@ class PolicyContent:
     claims: tuple[Claim, ...] = ()
     approvers: Mapping[str, Approver] = field(default_factory=dict)
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    caller: Mapping[str, CallerFact] = field(default_factory=dict)
 
     @classmethod
     def of(cls, bundle: Bundle) -> PolicyContent:
@@ -132,6 +137,7 @@ class PolicyContent:
             claims=rules.claims,
             approvers=rules.approvers,
             facts=rules.facts,
+            caller=rules.caller,
         )
 
 

@@ -42,6 +42,7 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.open_questions import (
     ANSWERS_FILE,
     OPEN_FILE,
+    Known,
     question_lines,
     read_answers,
     with_answers,
@@ -69,6 +70,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import OpenQuestionError, VerificationError
 from ironcurtain.model.annotations import Annotations, IdentifierRole
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.policy import Approver, CompiledPolicy
 from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.launching import ServerLauncher
@@ -90,6 +92,7 @@ class Options:
         sources: What people wrote for this compile, by digest.
         roles: Identifier roles that the project adds.
         approvers: Whose approval rules can ask for, by name.
+        caller: What rules may test of the caller, by key.
         directories: Directories that the configuration defines, by the name that clauses use.
         saved_tools: Prefer saved tool lists over live servers.
         offline: Start no server: tool lists are saved or recorded ones, or the compile fails.
@@ -109,6 +112,7 @@ class Options:
     sources: tuple[Source, ...]
     roles: tuple[IdentifierRole, ...] = ()
     approvers: Mapping[str, Approver] = field(default_factory=dict)
+    caller: Mapping[str, CallerFact] = field(default_factory=dict)
     directories: Mapping[str, str] = field(default_factory=dict)
     saved_tools: bool = False
     offline: bool = False
@@ -183,7 +187,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with stages.stage("compare and record") as summary:
             _require_demanded(settled, truth, progress, cache)
             compared = _compare(settled.draft.policy, options, context, builder, cache)
-            _require_no_questions(settled, compared, sources, inputs, progress)
+            _require_no_questions(settled, compared, sources, _known(inputs, options), progress)
             recorded = record_policy(settled, builder, inputs.guarantees)
             verification = apply_gate(recorded, options.gate, progress, inputs.unread)
             policy = with_former(settled.draft.policy, inputs.published)
@@ -304,6 +308,7 @@ def _rule_context(
         confirmations=inputs.confirmations,
         directories=options.directories,
         approvers=options.approvers,
+        caller=options.caller,
         published=published_policy(output),
         look_ups=look_up_tools(annotations, tools, inputs.samples),
     )
@@ -335,7 +340,9 @@ def _intent(
 ) -> Intent:
     if options.intent is False:
         return Intent((), ())
-    context = IntentContext(inputs.clauses, builder.annotations, builder.lists, builder.fixed, structure)
+    context = IntentContext(
+        inputs.clauses, builder.annotations, builder.lists, builder.fixed, structure, caller=options.caller
+    )
     return ask_intent(context, cache, ask=bool(options.intent) or "intent" in options.refresh)
 
 
@@ -388,8 +395,16 @@ def _require_verified(verification: Verification, progress: Progress) -> None:
     )
 
 
+def _known(inputs: Inputs, options: Options) -> Known:
+    return Known({placed.clause.id: placed.clause.text for placed in inputs.clauses}, options.caller)
+
+
 def _require_no_questions(
-    settled: RepairResult, compared: Compared, sources: Sources, inputs: Inputs, progress: Progress
+    settled: RepairResult,
+    compared: Compared,
+    sources: Sources,
+    known: Known,
+    progress: Progress,
 ) -> None:
     """Keep open questions for `ironcurtain answer`, and publish nothing while there are some."""
     questions = (*settled.questions, *compared.questions)
@@ -398,8 +413,7 @@ def _require_no_questions(
         return
     for note in (*settled.notes, *compared.notes):
         progress.show(f"finding: {note}")
-    clauses = {placed.clause.id: placed.clause.text for placed in inputs.clauses}
-    for line in (line for question in questions for line in question_lines(question, clauses)):
+    for line in (line for question in questions for line in question_lines(question, known)):
         progress.show(line)
     raise OpenQuestionError(
         f"{counted(len(questions), 'question')} for a person; nothing was published",

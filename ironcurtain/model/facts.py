@@ -168,24 +168,8 @@ class ClockFact(Frozen):
     zone: Zone = "UTC"
 
 
-class CallerFact(Frozen):
-    """A fact about the caller, under the name that `caller` conditions test.
-
-    Attributes:
-        meaning: What it says about the caller, in a sentence.
-        example: A value.
-        origin: Where it comes from, such as a claim of a token.
-    """
-
-    source: Literal["caller"]
-    type: FactType
-    meaning: str = Field(min_length=1)
-    example: JsonValue
-    origin: str = ""
-
-
 Fact: TypeAlias = Annotated[
-    RecordFact | CounterFact | LabelFact | SaidFact | ClockFact | CallerFact, Field(discriminator="source")
+    RecordFact | CounterFact | LabelFact | SaidFact | ClockFact, Field(discriminator="source")
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from ironcurtain.model.caller_facts import CallerFact, CallerFactName
 from ironcurtain.model.conditions import If
 from ironcurtain.model.facts import Fact, FactName, declaration_problems
 from ironcurtain.model.verdict import Verdict
@@ -101,6 +102,7 @@ class CompiledPolicy(Frozen):
 
     Attributes:
         facts: What rules test beside arguments, by name.
+        caller: What rules test of the caller, by the key of the caller facts.
         claims: What is said of clauses that no rule can keep, or not alone.
         approvers: Whose approval rules can ask for, by name.
         former: Clauses of earlier compiles that are gone, as they were last: no other one gets their ids.
@@ -111,6 +113,7 @@ class CompiledPolicy(Frozen):
     facts: dict[FactName, Fact] = Field(default_factory=dict)
     rules: tuple[Rule, ...]
     claims: tuple[Claim, ...] = ()
+    caller: dict[CallerFactName, CallerFact] = Field(default_factory=dict, exclude_if=is_empty)
     approvers: dict[Slug, Approver] = Field(default_factory=dict, exclude_if=is_empty)
     former: tuple[Clause, ...] = ()
 

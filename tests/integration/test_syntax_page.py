@@ -61,7 +61,9 @@ def read() -> list[Example]:
 
 
 ORDER, *EXAMPLES = read()
-(ROLES,) = (tomllib.loads(e.text)["roles"] for e in EXAMPLES if e.language == "toml" and not e.error)
+SETTINGS = [tomllib.loads(e.text) for e in EXAMPLES if e.language == "toml" and not e.error]
+(ROLES,) = (settings["roles"] for settings in SETTINGS if "roles" in settings)
+(CALLER,) = (settings["caller"] for settings in SETTINGS if "caller" in settings)
 (FACTS,) = (e.document["facts"] for e in EXAMPLES if e.declares_facts)
 GOOD = [e for e in EXAMPLES if e.language == "json" and not e.error and not e.declares_facts]
 BAD = [e for e in EXAMPLES if e.error]
@@ -86,7 +88,7 @@ def build(directory: Path, examples: list[Example]) -> Ended:
         ]
     servers["shop"] = {"tools": [LOOKUP, ORDER.document]}
     annotations = {"format": "ironcurtain/annotations/v1", "roles": ROLES, "servers": servers}
-    policy = {"format": "ironcurtain/policy/v1", "facts": FACTS, "rules": rules}
+    policy = {"format": "ironcurtain/policy/v1", "facts": FACTS, "caller": CALLER, "rules": rules}
     (directory / "policy.json").write_text(json.dumps(policy))
     (directory / "annotations.json").write_text(json.dumps(annotations))
     files = ("--policy", "policy.json", "--annotations", "annotations.json")
@@ -141,7 +143,8 @@ def test_each_mistake_is_told_in_the_words_of_the_page(example: Example, tmp_pat
 
 
 def test_the_examples_of_settings_and_confirmations_are_read(tmp_path: Path) -> None:
-    (tmp_path / "ironcurtain.toml").write_text(next(e.text for e in EXAMPLES if e.language == "toml"))
+    declared = "\n".join(e.text for e in EXAMPLES if e.language == "toml" and not e.error)
+    (tmp_path / "ironcurtain.toml").write_text(declared)
     (role,) = load_settings(tmp_path / "ironcurtain.toml").roles
     assert set(IdentifierRole.model_fields) == set(role.model_dump())
     (tmp_path / "confirmations.yaml").write_text(next(e.text for e in EXAMPLES if e.language == "yaml"))

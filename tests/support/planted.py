@@ -17,7 +17,7 @@ from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenarios
 from ironcurtain.system import json_text
 from ironcurtain.system.files import parse_document
-from support.policies import annotations_of, named_lists
+from support.policies import CALLER, annotations_of, named_lists
 
 WORLD = DescribedWorld(home="/home/user", sandbox="/home/user/sandbox")
 _TEXT = {"type": "string"}
@@ -124,6 +124,7 @@ def _policy(document: dict[str, Any]) -> CompiledPolicy:
             "rules": rules,
             "claims": document.get("claims", []),
             "approvers": document.get("approvers", {}),
+            "caller": document.get("caller", CALLER),
             "facts": document.get("facts", {}),
         }
     )

@@ -41,11 +41,30 @@ def annotations_of(
     return parse_document(json.dumps(document), "tool-annotations.json", Annotations)
 
 
+def of_caller(type_: str, example: object) -> dict[str, Any]:
+    """Declare a fact about the caller."""
+    return {"type": type_, "meaning": "What tests know of the caller.", "example": example, "from": "a test"}
+
+
+CALLER = {
+    "sub": of_caller("string", "u17"),
+    "user": of_caller("string", "ada"),
+    "age": of_caller("number", 41),
+    "limit": of_caller("number", 100),
+    "groups": of_caller("strings", ["staff"]),
+    "labels": of_caller("strings", ["a"]),
+    "team": of_caller("string", "it"),
+    "it": of_caller("object", {"id": "x"}),
+}
+"""What policies of tests may ask of the caller, unless a test declares its own."""
+
+
 def compiled(rules: list[dict[str, Any]], **more: Any) -> CompiledPolicy:
-    """Make a policy of rules, and of clauses, claims or approvers where a test has its own."""
+    """Make a policy of rules, and of clauses, claims, approvers or caller facts where a test has its own."""
     document = {
         "format": "ironcurtain/policy/v1",
         "clauses": [{"id": "C1", "text": "As said."}],
+        "caller": CALLER,
         "rules": rules,
         **more,
     }

@@ -21,11 +21,12 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
+from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system import json_text
 from ironcurtain.system.files import parse_document
 from support.policies import annotations_of, compiled, named_lists
 from support.published import PATHS, PATTERNS, RESOURCES, ROLES, WORLD, kind_of, possible_roles, random_server
-from support.published_tests import FACTS, TestMaker
+from support.published_tests import CALLER, FACTS, TestMaker
 from support.published_values import Values, around, boundaries, changed
 
 LISTS = {"friends": {"type": "recipient", "resolved": ["alice@example.com", "carol@example.org"]}}
@@ -128,11 +129,16 @@ def random_policy(random: Random, name: str) -> Server:
     return Server(name, tuple(tools), tuple(rules), tuple(changed), tuple(kept))
 
 
+def policy_of(rules: Sequence[dict[str, Any]]) -> CompiledPolicy:
+    """Return rules as a policy, with what they test of the caller."""
+    return compiled(list(rules), caller=CALLER)
+
+
 def bundle_of(annotated: Annotations, rules: Sequence[dict[str, Any]]) -> Bundle:
     """Return the bundle of rules over annotated tools."""
     registry = Registry(annotated.roles)
     release = Release(engine_version="test")
-    return assemble(compiled(list(rules)), annotated, named_lists(LISTS), registry=registry, release=release)
+    return assemble(policy_of(rules), annotated, named_lists(LISTS), registry=registry, release=release)
 
 
 def guarantees_of(statements: Sequence[dict[str, Any]]) -> Guarantees:
@@ -148,7 +154,7 @@ def _valid(rules: Any, annotated: Annotations) -> list[dict[str, Any]]:
 
 def _compiles(rule: dict[str, Any], annotated: Annotations, lists: Lists) -> bool:
     try:
-        check_policy(compiled([rule]), annotated, lists, Registry(annotated.roles))
+        check_policy(policy_of([rule]), annotated, lists, Registry(annotated.roles))
     except IronCurtainError:
         return False
     return True

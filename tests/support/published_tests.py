@@ -10,6 +10,7 @@ from typing import Any
 
 from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
 from ironcurtain.decision.canonical import pointers
+from support.policies import of_caller
 from support.published_values import Values, changed, containers, extremes
 
 FACTS: dict[str, list[Any]] = {
@@ -18,6 +19,15 @@ FACTS: dict[str, list[Any]] = {
     "groups": [[], ["staff"], ["a", "staff"], ["staff", None], "staff", [1], ["a"], ["a", "b"]],
     "team": [{}, {"k": "a"}, {"k": None}, {"k": "x1", "list": ["a"]}, ["a"], "a", None],
 }
+CALLER = {
+    "sub": of_caller("string", "alice"),
+    "age": of_caller("number", 18),
+    "groups": of_caller("strings", ["staff"]),
+    "team": of_caller("object", {"k": "a"}),
+    "/team/k": of_caller("string", "a"),
+    "/team/list": of_caller("strings", ["a"]),
+}
+"""What is declared about the caller; `FACTS` holds values of other types, too."""
 _FACT_TESTS: list[dict[str, Any]] = [
     {"name": "/sub", "op": "equals", "value": "alice"},
     {"name": "/sub", "op": "not_in", "value": ["alice", "u1"]},

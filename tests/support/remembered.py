@@ -15,7 +15,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system.files import parse_document
-from support.policies import annotations_of, rule, tool, write_servers
+from support.policies import CALLER, annotations_of, rule, tool, write_servers
 from support.proxied import Place
 
 FACTS: dict[str, Any] = {
@@ -114,6 +114,7 @@ class Shop(Place):
         annotated = annotations_of({server: [*map(_annotated, record_server.TOOLS)] for server in self.names})
         document = {
             "format": "ironcurtain/policy/v1",
+            "caller": CALLER,
             "clauses": [{"id": "C1", "text": "As said."}],
             "facts": self.facts,
             "rules": made,

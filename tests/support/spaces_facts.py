@@ -11,7 +11,7 @@ from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld
-from support.policies import annotations_of
+from support.policies import CALLER, annotations_of
 
 WORLD = DescribedWorld(home="/home/user", sandbox=None)
 TEXT = {"type": "string"}
@@ -158,6 +158,7 @@ def random_policy(random: Random) -> list[dict[str, Any]]:
 def bundle_of(rules: list[dict[str, Any]], declared: dict[str, Any] = DECLARED) -> Bundle:
     policy = {
         "format": "ironcurtain/policy/v1",
+        "caller": CALLER,
         "clauses": [{"id": "C1", "text": "As said."}],
         "facts": declared,
         "rules": rules,

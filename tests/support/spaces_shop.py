@@ -14,7 +14,7 @@ from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.system.files import parse_document
-from support.policies import annotations_of
+from support.policies import CALLER, annotations_of
 
 WORLD = DescribedWorld(home="/home/user", sandbox=None)
 
@@ -235,6 +235,7 @@ def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
     """Return the bundle of rules over the declared facts."""
     document = {
         "format": "ironcurtain/policy/v1",
+        "caller": CALLER,
         "clauses": [{"id": "C1", "text": "As said."}],
         "facts": FACTS,
         "rules": rules,

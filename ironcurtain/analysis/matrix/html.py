@@ -9,7 +9,7 @@ from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import ClauseOutcome, ClauseReport
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row
-from ironcurtain.analysis.matrix.text import exactness_mark
+from ironcurtain.analysis.matrix.text import caller_lines, exactness_mark
 from ironcurtain.system.text import printable, visible
 
 _STYLE = """
@@ -47,6 +47,7 @@ def html_page(matrix: Matrix, clauses: ClauseReport) -> str:
             f"<style>{_STYLE}</style></head><body><h1>What the policy decides</h1>",
             f"<p>Assumed: home {_text(matrix.world.home)}, sandbox {_text(matrix.world.sandbox or 'none')}.",
             "Of several places that cover something, the most specific one counts.</p>",
+            *(f"<p>caller {escape(line)}</p>" for line in caller_lines(matrix)),
             *_reasons(matrix),
             f"<form>{''.join(_filter(name, options[name]) for name in _FILTERS)}</form>",
             '<p id="count" role="status"></p>',

@@ -55,7 +55,7 @@ def matrix_of(analysis: PlainAnalysis) -> Matrix:
         table = _with_people(tool_table(examined), analysis.content, examined)
         tables.setdefault(examined.space.server, []).append(table)
     servers = {server: _grouped(each) for server, each in tables.items()}
-    return Matrix(world=analysis.policies.world, servers=servers)
+    return Matrix(world=analysis.policies.world, caller=dict(analysis.content.caller), servers=servers)
 
 
 def _with_people(table: Table, content: PolicyContent, examined: Examined) -> Table:
@@ -80,12 +80,14 @@ def matrix_json(matrix: Matrix) -> str:
 
     A row is a line, so that a review shows the rows that changed.
     """
-    document = matrix.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    document = matrix.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
     servers = []
     for server, tables in document.get("servers", {}).items():
         texts = [_table_text(table) for table in tables]
         servers.append(f"{_line(server)}: [\n{_COMMA.join(texts)}\n]")
     head = f'"format": {_line(matrix.format)},\n"world": {_line(document["world"])}'
+    if matrix.caller:
+        head += f',\n"caller": {_line(document["caller"])}'
     return f'{{\n{head},\n"servers": {{\n{_COMMA.join(servers)}\n}}\n}}\n'
 
 

@@ -7,9 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from ironcurtain.analysis.engine.proof import Exactness
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen, ServerName
+from ironcurtain.system.frozen import Frozen, ServerName, is_empty
 
 
 class Outcome(Frozen):
@@ -68,8 +69,10 @@ class Matrix(Frozen):
 
     Attributes:
         world: The world that the answers assume: home, sandbox, domain lists.
+        caller: What the policy declares about the caller, by key.
     """
 
     format: Literal["ironcurtain/matrix/v1"] = "ironcurtain/matrix/v1"
     world: DescribedWorld
+    caller: dict[str, CallerFact] = Field(default_factory=dict, exclude_if=is_empty)
     servers: dict[ServerName, tuple[Table, ...]] = Field(default_factory=dict)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from ironcurtain.analysis.clauses.report import ClauseCell
 from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row, Table
-from ironcurtain.system.text import printable, visible
+from ironcurtain.system.text import marked, printable, visible
 
 _NO_RULE = {"allow": "the sandbox", "deny": "no rule", "escalate": "no rule"}
 
@@ -16,6 +17,9 @@ _HEADER = ("| role | where | when | verdict | clause | floor |", "|---|---|---|-
 
 def text_lines(matrix: Matrix) -> Iterator[str]:
     """Yield the matrix as plain text, a block for each group of tools that are decided alike."""
+    yield from (f"caller {line}" for line in caller_lines(matrix))
+    if matrix.caller:
+        yield ""
     for server, tables in matrix.servers.items():
         for table in tables:
             yield f"{visible(server)}: {', '.join(map(visible, table.tools))}"
@@ -34,6 +38,9 @@ def markdown_lines(matrix: Matrix) -> Iterator[str]:
     yield ""
     sandbox = visible(matrix.world.sandbox or "none")
     yield f"Assumed: home `{visible(matrix.world.home)}`, sandbox `{sandbox}`."
+    if matrix.caller:
+        yield ""
+        yield from (f"- caller {_marked(line)}" for line in caller_lines(matrix))
     for server, tables in matrix.servers.items():
         for table in tables:
             yield ""
@@ -47,6 +54,16 @@ def markdown_lines(matrix: Matrix) -> Iterator[str]:
                 yield ""
             yield from _HEADER
             yield from _markdown_rows(table)
+
+
+def caller_lines(matrix: Matrix) -> Iterator[str]:
+    """Yield what the policy declares about the caller, a line for each fact; safe to show."""
+    for key, fact in sorted(matrix.caller.items()):
+        example = marked(json.dumps(fact.example, ensure_ascii=False))
+        yield (
+            f"{visible(key)} ({fact.type}, for example {example}): {visible(fact.meaning)}; "
+            f"from {visible(fact.from_)}"
+        )
 
 
 def places(row: Row) -> str:

@@ -314,8 +314,9 @@ def _with_condition(rule: Rule, key: str, number: int, update: Mapping[str, Iter
 
 
 def _with_verdict(rule: Rule, verdict: Verdict) -> Rule:
-    """Change a verdict; `or_none` speaks of allow rules only."""
-    changed = rule.model_copy(update={"then": verdict})
+    """Change a verdict; `or_none` speaks of allow rules only, and an approver of escalating ones."""
+    approver = rule.approver if verdict is Verdict.ESCALATE else None
+    changed = rule.model_copy(update={"then": verdict, "approver": approver})
     if verdict is not Verdict.ALLOW:
         for key, number, condition in _conditions(rule.if_):
             if condition.or_none:

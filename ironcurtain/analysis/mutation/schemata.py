@@ -17,6 +17,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import Rule
@@ -25,6 +26,9 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _FACT = "ironcurtain-mutant"
+_WHICH = CallerFact.model_validate(
+    {"type": "string", "meaning": "Which mutant decides.", "example": "none", "from": "the mutation run"}
+)
 _NONE = "none"
 _MARK = "--"
 _LONGEST = 100
@@ -39,7 +43,7 @@ def schemata(source: PolicySource, mutants: Sequence[Mutant]) -> Bundle:
         rules += [_for_one(new, m.id) for m in mutants if (new := m.replaced.get(position)) is not None]
         rules += [_for_one(new, m.id) for m in mutants if (new := m.inserted.get(position)) is not None]
     lists = {name: named for m in mutants for name, named in m.lists.items()}
-    return source.bundle_of(rules, lists)
+    return source.asking(_FACT, _WHICH).bundle_of(rules, lists)
 
 
 def _for_others(rule: Rule, mutants: list[str]) -> Rule:

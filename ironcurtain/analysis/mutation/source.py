@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -11,8 +11,11 @@ from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.rules.checks import check_policy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import EvidenceError, IronCurtainError
+from ironcurtain.model.caller_facts import CallerFact
+from ironcurtain.model.conditions import If
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
+from ironcurtain.model.unknown_facts import reference
 
 _REPLACED = ("lists", "patterns", "rules")
 
@@ -32,7 +35,7 @@ class PolicySource:
         """Read the rules and lists of a bundle.
 
         Raises:
-            EvidenceError: If the bundle does not hold its rules' conditions.
+            EvidenceError: If the bundle does not hold its rules' conditions, or what they ask of the caller.
         """
         content = PolicyContent.of(bundle)
         rules = []
@@ -41,11 +44,24 @@ class PolicySource:
                 raise EvidenceError(
                     "the bundle does not hold its rules' conditions", hint="Build it again with this version."
                 )
+            if _asks_of_caller(text.if_) and not content.caller:
+                raise EvidenceError(
+                    "the bundle does not say what its rules test of the caller",
+                    hint="Declare that in ironcurtain.toml, [caller.NAME], and build the bundle again.",
+                )
             words = {"description": text.description, "reason": text.reason, "clause": text.clause}
-            rules.append(Rule.model_validate({"name": name, "if": text.if_, "then": text.then, **words}))
+            asked = {"approver": text.approver} if text.approver else {}
+            rules.append(
+                Rule.model_validate({"name": name, "if": text.if_, "then": text.then, **words, **asked})
+            )
         clauses = tuple(Clause(id=id_, text=text) for id_, text in content.clauses.items())
         policy = CompiledPolicy(
-            format="ironcurtain/policy/v1", clauses=clauses, facts=dict(content.facts), rules=tuple(rules)
+            format="ironcurtain/policy/v1",
+            clauses=clauses,
+            facts=dict(content.facts),
+            caller=dict(content.caller),
+            rules=tuple(rules),
+            approvers=dict(content.approvers),
         )
         lists = {
             name: NamedList(type="domain" if kind == "url" else kind, resolved=values)
@@ -53,6 +69,11 @@ class PolicySource:
         }
         named = Lists(format="ironcurtain/lists/v1", lists=lists)
         return cls(bundle, content, policy, named, Registry(content.annotations.roles))
+
+    def asking(self, name: str, fact: CallerFact) -> PolicySource:
+        """Return the same source, whose rules may ask one thing more of the caller."""
+        caller = {**self.policy.caller, name: fact}
+        return replace(self, policy=self.policy.model_copy(update={"caller": caller}))
 
     def accepts(self, rules: Iterable[Rule], lists: Mapping[str, NamedList]) -> bool:
         """Tell whether the compiler would take rules, each by itself."""
@@ -97,3 +118,9 @@ class PolicySource:
 
 def _is_policy(path: str) -> bool:
     return path.startswith("ironcurtain/policy/") and path.endswith("/policy.rego")
+
+
+def _asks_of_caller(condition: If) -> bool:
+    tests = (*(condition.args or ()), *(each.test for each in condition.facts or ()))
+    referred = (reference(test.value) for test in tests)
+    return bool(condition.caller) or any(found is not None and found[0] == "caller" for found in referred)

@@ -62,6 +62,7 @@ def _list(project: Project, format_: str) -> Exit:
     from ironcurtain.compiler.llm.question_files import waiting_lines, waiting_questions
     from ironcurtain.compiler.questions.open_questions import (
         OPEN_FILE,
+        Known,
         WaitingQuestions,
         question_lines,
         read_open,
@@ -74,8 +75,8 @@ def _list(project: Project, format_: str) -> Exit:
         document = WaitingQuestions(questions=questions, files=files).model_dump(mode="json")
         print_json(document)
     else:
-        clauses = _clauses(project) if questions else {}
-        for lines in (*(question_lines(each, clauses) for each in questions), *map(waiting_lines, files)):
+        known = Known(_clauses(project) if questions else {}, project.settings.caller)
+        for lines in (*(question_lines(each, known) for each in questions), *map(waiting_lines, files)):
             click.echo("\n".join(map(printable, lines)))
         click.echo(_next(questions, files), err=True)
     return Exit.NEEDS_APPROVAL if waits else Exit.YES

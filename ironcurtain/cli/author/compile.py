@@ -187,6 +187,7 @@ def command(
         sources=sources_of(sources, settings.settings),
         roles=settings.settings.roles,
         approvers=settings.settings.approvers,
+        caller=settings.settings.caller,
         directories=canonical_directories(settings.settings.directories, Registry(settings.settings.roles)),
         saved_tools=saved_tools,
         offline=offline,

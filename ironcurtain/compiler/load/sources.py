@@ -19,7 +19,7 @@ from ironcurtain.system.files import MAX_BYTES, has_content, read_text
 
 MAX_CONSTITUTION_BYTES = 1 << 20
 _CONSTITUTIONS = ("constitution", "user constitution")
-_COMPILED_SETTINGS = ("approvers", "case_insensitive_hosts", "directories", "roles")
+_COMPILED_SETTINGS = ("approvers", "caller", "case_insensitive_hosts", "directories", "roles")
 """The settings that change what a compile makes, and that no option replaces."""
 
 

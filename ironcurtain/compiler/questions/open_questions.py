@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from ironcurtain.compiler.llm.question_files import Waiting
 from ironcurtain.compiler.scenarios.generated import call_key
 from ironcurtain.compiler.scenarios.text import item_text
 from ironcurtain.errors import FormatError, ScenarioError, UsageError, raise_all
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -86,17 +88,35 @@ def ask_about(
     return OpenQuestion(id=id_, call=call, yes=looser, no=stricter, clause=clause, why=why)
 
 
-def question_lines(question: OpenQuestion, clauses: dict[str, str]) -> list[str]:
+@dataclass(frozen=True)
+class Known:
+    """What a person is told beside a question.
+
+    Attributes:
+        clauses: The clauses' own words, by id.
+        caller: What is declared about the caller, by key.
+    """
+
+    clauses: Mapping[str, str] = field(default_factory=dict)
+    caller: Mapping[str, CallerFact] = field(default_factory=dict)
+
+
+def question_lines(question: OpenQuestion, known: Known) -> list[str]:
     """Return a question as lines of plain text; every argument is shown in full."""
     call = question.call
     lines = [
         f"{question.id}  {_ASKED[question.yes, question.no]}  yes = {question.yes}, no = {question.no}",
         f"    {visible(call.server)} {visible(call.tool)} {_json(call.arguments)}",
     ]
-    known = ", ".join(f"{visible(name)} = {_json(value)}" for name, value in (call.caller or {}).items())
-    lines.append(f"    caller: {known or 'nothing is known of the person whom the agent acts for'}")
-    if question.clause in clauses:
-        lines.append(f"    {question.clause}: {visible(clauses[question.clause])}")
+    said = [f"{visible(name)} = {_json(value)}" for name, value in (call.caller or {}).items()]
+    lines.append(f"    caller: {', '.join(said) or 'nothing is known of the person whom the agent acts for'}")
+    lines += [
+        f"      {visible(name)}: {visible(known.caller[name].meaning)}"
+        for name in call.caller or {}
+        if name in known.caller
+    ]
+    if question.clause is not None and question.clause in known.clauses:
+        lines.append(f"    {question.clause}: {visible(known.clauses[question.clause])}")
     if question.why:
         lines.append(f"    {visible(question.why)}")
     return lines

@@ -193,6 +193,7 @@ def _rules_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
         "claims": [claim.model_dump(mode="json", exclude_defaults=True) for claim in policy.claims],
         **({"approvers": _approvers_document(policy)} if policy.approvers else {}),
         **({"facts": _facts_document(policy)} if policy.facts else {}),
+        **({"caller": _caller_document(policy)} if policy.caller else {}),
     }
 
 
@@ -201,6 +202,10 @@ def _approvers_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
         name: approver.model_dump(mode="json", exclude_defaults=True)
         for name, approver in policy.approvers.items()
     }
+
+
+def _caller_document(policy: CompiledPolicy) -> dict[str, JsonSource]:
+    return {name: fact.model_dump(mode="json", by_alias=True) for name, fact in policy.caller.items()}
 
 
 def _facts_document(policy: CompiledPolicy) -> dict[str, JsonSource]:

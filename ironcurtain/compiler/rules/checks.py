@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from ironcurtain.compiler.rules.patterns import PatternChecker
-from ironcurtain.compiler.rules.tests_of_arguments import test_problems
+from ironcurtain.compiler.rules.tests_of_arguments import Testable, test_problems
 from ironcurtain.compiler.rules.tests_of_facts import fact_problems, facts_test_problems
 from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS
 from ironcurtain.decision.roles import NONE, Registry
@@ -112,8 +112,9 @@ def _rule_problems(
     yield from _name_problems(condition, annotations)
     yield from _role_problems(condition, rule.then, registry)
     tools = concerned_tools(condition, annotations)
-    yield from test_problems(condition, rule.then, tools, registry)
-    yield from facts_test_problems(rule, policy.facts, tools, registry)
+    known = Testable(tools, registry, policy.caller)
+    yield from test_problems(condition, rule.then, known)
+    yield from facts_test_problems(rule, policy.facts, known)
 
 
 def _approver_problems(rule: Rule, policy: CompiledPolicy) -> Iterator[RuleError]:

@@ -16,6 +16,7 @@ from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import entries, read_answer
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
@@ -220,6 +221,7 @@ def _question(server: str, routes: Routes, context: RuleContext, previous: str) 
     if context.approvers:
         people = {name: each.model_dump(mode="json") for name, each in sorted(context.approvers.items())}
         prompt += "\n\n" + fill("rules.approvers", approvers=as_data(people))
+    prompt += caller_part(context.caller)
     offered = offered_facts(server, routes, context.look_ups)
     if offered is not None:
         prompt += "\n\n" + offered.prompt
@@ -230,7 +232,7 @@ def _question(server: str, routes: Routes, context: RuleContext, previous: str) 
         prompt=prompt,
         schema=rules_schema(annotated, clauses, context.registry, context.approvers, offered),
         check=lambda content: _mistakes(server, content, clauses, context),
-        beside="\n\n".join([fill("rules.checklist"), fill("rules.lists", lists=as_data(lists))]),
+        beside=fill("rules.lists", lists=as_data(lists)),
         previous=previous,
         told=told_clauses(clauses),
         rename=rename_clauses,
@@ -384,6 +386,7 @@ def _policy(rules: Sequence[Rule], context: RuleContext) -> CompiledPolicy:
         format="ironcurtain/policy/v1",
         clauses=clauses,
         rules=tuple(rules),
+        caller=dict(context.caller),
         approvers=dict(context.approvers),
     )
     # A policy without facts says nothing of them.

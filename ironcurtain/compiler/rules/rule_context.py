@@ -10,6 +10,7 @@ from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.rules.look_ups import LookUpTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.facts import Fact
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import Approver, CompiledPolicy
@@ -23,6 +24,7 @@ class RuleContext:
         confirmations: What people confirmed.
         directories: Directories that the configuration names, by the name that clauses use.
         approvers: Whose approval rules can ask for, by name.
+        caller: What rules may test of the caller, by key.
         published: The rules that the last compile published, which a model is shown where it is asked again.
         look_ups: The tools that records can be had from.
         facts: What is declared beside the rules.
@@ -35,6 +37,7 @@ class RuleContext:
     confirmations: Confirmations = field(default_factory=Confirmations)
     directories: Mapping[str, str] = field(default_factory=dict)
     approvers: Mapping[str, Approver] = field(default_factory=dict)
+    caller: Mapping[str, CallerFact] = field(default_factory=dict)
     published: CompiledPolicy | None = None
     look_ups: tuple[LookUpTool, ...] = ()
     facts: Mapping[str, Fact] = field(default_factory=dict)

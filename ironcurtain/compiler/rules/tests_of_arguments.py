@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import re2
 
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 from ironcurtain.compiler.render.conditions import anchored
 from ironcurtain.compiler.rules.forms_of_tests import NUMERIC, form_problem, reference_problem
+from ironcurtain.compiler.rules.tests_of_callers import (
+    caller_problem,
+    caller_test_problems,
+)
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.conditions import ArgCondition, If, ValueTest
 from ironcurtain.model.unknown_facts import Root, reference
 from ironcurtain.model.verdict import Verdict
@@ -24,32 +30,37 @@ _LISTED = {"in", "not_in"}
 _EQUALITY = {"equals", "not_equals"}
 
 
-def test_problems(
-    condition: If, then: Verdict, tools: list[ToolAnnotation], registry: Registry
-) -> Iterator[RuleError]:
+@dataclass(frozen=True)
+class Testable:
+    """What tests may speak of.
+
+    Attributes:
+        tools: The annotated tools that the rule concerns.
+        registry: The roles.
+        caller: The declared facts about the caller, by key.
+    """
+
+    tools: Sequence[ToolAnnotation]
+    registry: Registry
+    caller: Mapping[str, CallerFact] = field(default_factory=dict)
+
+
+def test_problems(condition: If, then: Verdict, known: Testable) -> Iterator[RuleError]:
     """Yield what is wrong with the tests of one rule.
 
     Args:
         condition: The rule's `if`.
         then: Its verdict.
-        tools: The annotated tools that the rule concerns.
-        registry: The roles.
+        known: What its tests may speak of.
     """
     for test in condition.args or ():
         for name in test.names:
-            yield from _in_place("args", test, _pointer_problem(name, tools, registry))
-        yield from _in_place("args", test, *_problems(test, tools, registry))
+            yield from _in_place("args", test, _pointer_problem(name, known))
+        yield from _in_place("args", test, *_problems(test, known))
     for test in condition.caller or ():
-        yield from _in_place("caller", test, _name_problem(test.name), *_problems(test, tools, registry))
-        if test.count is not None:
-            yield from _in_place("caller", test, "`count` counts elements of arguments only")
-        if test.part is not None:
-            yield from _in_place("caller", test, "`part` is of arguments only")
-        takes_absent = test.or_absent or (test.op == "present" and test.value is False)
-        if then is Verdict.ALLOW and takes_absent:
-            problem = "a caller fact that is missing must not make a rule allow"
-            problem += "\nDeny or escalate where it is missing."
-            yield from _in_place("caller", test, problem)
+        problem = _name_problem(test.name)
+        problems = [problem] if problem else caller_test_problems(test, then, known.caller)
+        yield from _in_place("caller", test, *problems, *_problems(test, known))
 
 
 def _in_place(key: str, test: ArgCondition, *problems: str) -> Iterator[RuleError]:
@@ -59,13 +70,13 @@ def _in_place(key: str, test: ArgCondition, *problems: str) -> Iterator[RuleErro
             yield RuleError(f"`{key}` {quoted(test.name)}: {what}", hint=hint)
 
 
-def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registry) -> list[str]:
+def _problems(test: ArgCondition, known: Testable) -> list[str]:
     """Return what is wrong with operator, operand and flags; an empty string is no problem."""
     if problem := form_problem(test):
         return [problem]
     referred = reference(test.value)
     if referred:
-        return _reference_problems(test, referred, tools, registry)
+        return _reference_problems(test, referred, known)
     if isinstance(test.value, dict) and {"caller", "arg"} & set(test.value):
         return [
             'a value is {"caller": POINTER} or {"arg": POINTER}, perhaps with "times", "plus" and "measure"'
@@ -87,22 +98,22 @@ def _problems(test: ArgCondition, tools: list[ToolAnnotation], registry: Registr
     return [checks[test.op](test)]
 
 
-def _reference_problems(
-    test: ArgCondition, referred: tuple[Root, str], tools: list[ToolAnnotation], registry: Registry
-) -> list[str]:
+def _reference_problems(test: ArgCondition, referred: tuple[Root, str], known: Testable) -> list[str]:
     root, pointer = referred
     if root == "facts":
         return ["a declared fact is compared in `facts`, where it stands on the left"]
     if test.part is None and (problem := reference_problem(test)):
         return [problem]
-    return [operand_problem(root, pointer, tools, registry)]
+    return [operand_problem(root, pointer, known)]
 
 
-def operand_problem(root: Root, pointer: str, tools: list[ToolAnnotation], registry: Registry) -> str:
+def operand_problem(root: Root, pointer: str, known: Testable) -> str:
     """Return what is wrong with the pointer of a value that is compared with; empty if nothing is."""
     if pointers.EVERY in _path(pointer):
         return f"the value {quoted(pointer)} names one value, without `*`"
-    return _pointer_problem(pointer, tools, registry) if root == "args" else _name_problem(pointer)
+    if root == "args":
+        return _pointer_problem(pointer, known)
+    return _name_problem(pointer) or caller_problem(pointer, known.caller)
 
 
 def _measure_problem(test: ArgCondition) -> str:
@@ -172,8 +183,9 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def _pointer_problem(name: str, tools: list[ToolAnnotation], registry: Registry) -> str:
+def _pointer_problem(name: str, known: Testable) -> str:
     """Return what is wrong with the name or pointer of an argument."""
+    tools, registry = known.tools, known.registry
     problem = _name_problem(name)
     if problem:
         return problem

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ironcurtain.compiler.rules.tests_of_arguments import (
+    Testable,
     is_known,
     operand_problem,
     pattern_problem,
     test_problems,
 )
+from ironcurtain.compiler.rules.tests_of_callers import single_caller_problem
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.conditions import FactCondition, If
 from ironcurtain.model.facts import (
     MAX_LOOKUPS,
-    CallerFact,
     CounterFact,
     Fact,
     LabelFact,
@@ -55,30 +57,27 @@ def fact_problems(
         clause = getattr(fact, "clause", None)
         if clauses and clause is not None and clause not in clauses:
             problems.append(f"there is no clause {quoted(clause)}")
-        if isinstance(fact, CallerFact):
-            problems.append("facts about the caller are not declared; `caller` tests them by their names")
         if isinstance(fact, RecordFact):
-            problems += _record_problems(fact, annotations)
+            problems += _record_problems(fact, annotations, policy.caller)
         if isinstance(fact, SaidFact):
             problems += _said_problems(fact, annotations)
         if isinstance(fact, CounterFact | LabelFact):
             condition = fact.of if isinstance(fact, CounterFact) else fact.from_
-            problems += _condition_problems(condition, annotations, registry)
+            known = Testable(concerned(condition, annotations), registry, policy.caller)
+            problems += _condition_problems(condition, annotations, known)
         yield from (_error(f"fact {quoted(name)}: {problem}") for problem in problems)
     yield from _too_many(policy, annotations)
 
 
-def facts_test_problems(
-    rule: Rule, facts: Mapping[str, Fact], tools: Sequence[ToolAnnotation], registry: Registry
-) -> Iterator[RuleError]:
+def facts_test_problems(rule: Rule, facts: Mapping[str, Fact], known: Testable) -> Iterator[RuleError]:
     """Yield what is wrong with the `facts` tests of one rule."""
     types = fact_types(facts)
     for test in rule.if_.facts or ():
-        for problem in _test_problems(test, facts, types, tools, registry):
+        for problem in _test_problems(test, types, known):
             yield _error(f"`facts` {quoted(test.fact)}: {problem}")
         fact = facts.get(test.fact)
         if isinstance(fact, SaidFact):
-            yield from _untold(test.fact, fact, tools)
+            yield from _untold(test.fact, fact, known.tools)
         if rule.then is Verdict.ALLOW and test.op == "present" and test.value is False:
             yield _error(f"`facts` {quoted(test.fact)}: a fact that is missing must not make a rule allow")
 
@@ -93,19 +92,12 @@ def _untold(name: str, fact: SaidFact, tools: Sequence[ToolAnnotation]) -> Itera
             )
 
 
-def _test_problems(
-    test: FactCondition,
-    facts: Mapping[str, Fact],
-    types: Mapping[str, str],
-    tools: Sequence[ToolAnnotation],
-    registry: Registry,
-) -> Iterator[str]:
+def _test_problems(test: FactCondition, types: Mapping[str, str], known: Testable) -> Iterator[str]:
     type_ = types.get(test.fact)
     if type_ is None:
-        if isinstance(facts.get(test.fact), CallerFact):
-            yield "it is a fact about the caller\nTest it with `caller`."
-        else:
-            yield f"no such fact is declared{near(test.fact, types)}"
+        is_of_caller = test.fact in known.caller
+        hint = "\nIt is a fact about the caller: test it with `caller`." if is_of_caller else ""
+        yield f"no such fact is declared{near(test.fact, types)}{hint}"
         return
     if test.op not in _OPERATORS[type_]:
         yield f"{test.op} does not test a value of type {type_}\nUse {', '.join(_OPERATORS[type_])}."
@@ -115,12 +107,10 @@ def _test_problems(
     if reference(test.value) is None:
         yield from _constant_problems(test, type_)
     else:
-        yield from _reference_problems(test, types, tools, registry)
+        yield from _reference_problems(test, types, known)
 
 
-def _reference_problems(
-    test: FactCondition, types: Mapping[str, str], tools: Sequence[ToolAnnotation], registry: Registry
-) -> Iterator[str]:
+def _reference_problems(test: FactCondition, types: Mapping[str, str], known: Testable) -> Iterator[str]:
     type_ = types[test.fact]
     root, name = reference(test.value) or ("facts", "")
     if isinstance(test.value, dict) and len(test.value) > 1:
@@ -128,7 +118,10 @@ def _reference_problems(
     elif test.op not in _REFERRING:
         yield f"{test.op} takes no other value to compare with\nUse {', '.join(_REFERRING)}."
     elif root != "facts":
-        problem = operand_problem(root, name, list(tools), registry)
+        single = "string" if type_ == "strings" else type_
+        problem = operand_problem(root, name, known)
+        if root == "caller" and not problem:
+            problem = single_caller_problem(name, single, known.caller)
         if problem:
             yield problem
     elif types.get(name) != ("string" if type_ == "strings" else type_):
@@ -155,7 +148,14 @@ def _constant_problems(test: FactCondition, type_: str) -> Iterator[str]:
         yield problem
 
 
-def _record_problems(fact: RecordFact, annotations: Annotations) -> Iterator[str]:
+def _record_problems(
+    fact: RecordFact, annotations: Annotations, caller: Mapping[str, CallerFact]
+) -> Iterator[str]:
+    for value in fact.arguments.values():
+        root, name = reference(value) or ("args", "")
+        problem = single_caller_problem(name, None, caller) if root == "caller" else ""
+        if problem:
+            yield problem
     tool = annotations.find(fact.server, fact.tool)
     if tool is None:
         yield f"there is no tool {quoted(fact.tool)} on {quoted(fact.server)}"
@@ -181,15 +181,15 @@ def _said_problems(fact: SaidFact, annotations: Annotations) -> Iterator[str]:
             yield f"no annotated tool has the argument {quoted(at)}"
 
 
-def _condition_problems(condition: If, annotations: Annotations, registry: Registry) -> Iterator[str]:
+def _condition_problems(condition: If, annotations: Annotations, known: Testable) -> Iterator[str]:
     if condition.facts:
         yield "what counts does not depend on facts"
-    tools = concerned(condition, annotations)
-    known = {tool.tool for server in annotations.servers.values() for tool in server.tools}
-    if not tools and known >= {*(condition.tool or ())}:  # names that nobody knows are told by themselves
+    names = {tool.tool for server in annotations.servers.values() for tool in server.tools}
+    # Names that nobody knows are told by themselves.
+    if not known.tools and names >= {*(condition.tool or ())}:
         yield "no annotated tool is meant"
-    for error in test_problems(condition, Verdict.DENY, tools, registry):
-        yield error.what
+    for error in test_problems(condition, Verdict.DENY, known):
+        yield f"{error.what}\n{error.hint}" if error.hint else error.what
 
 
 def concerned(condition: If, annotations: Annotations) -> list[ToolAnnotation]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from ironcurtain.analysis.engine.evaluate import prepare_scenarios
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
     Schema,
@@ -31,8 +32,10 @@ from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.clause_routes import clause_data, rename_clauses, told_clauses
 from ironcurtain.compiler.scenarios.checks import no_use
 from ironcurtain.compiler.scenarios.generated import call_key
+from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
@@ -56,6 +59,7 @@ class IntentContext:
     Attributes:
         fixed: Scenarios that people wrote, with the world of all scenarios; a call among them is decided.
         policy: A policy without rules in the scenarios' world, for the structural checks.
+        caller: What may be known of the caller, by key.
     """
 
     clauses: tuple[PlacedClause, ...]
@@ -63,6 +67,7 @@ class IntentContext:
     lists: Lists
     fixed: Scenarios
     policy: LoadedPolicy
+    caller: Mapping[str, CallerFact] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -178,7 +183,8 @@ def _question(key: str, servers: Sequence[str], context: IntentContext) -> Quest
             clauses=as_data(clause_data(context.clauses)),
             tools=as_data(tools),
             world=as_data({"home": context.fixed.world.home, **world, "lists": dict(sorted(lists.items()))}),
-        ),
+        )
+        + caller_part(context.caller),
         schema=_schema(servers, context),
         check=lambda content: (
             [] if read_answer(_IntentAnswer, content).scenarios else ["there is no scenario"]
@@ -238,6 +244,10 @@ def _read(answered: _AnsweredScenario, context: IntentContext) -> tuple[Scenario
     call = answered.read()
     if isinstance(call, str):
         return None, f"{name}: {call}"
+    known = {pointers.steps_of(name)[0] for name in context.caller}
+    unknown = sorted((call.caller or {}).keys() - known)
+    if unknown:
+        return None, f"{name}: nobody declares {quoted(unknown[0])}, a fact about the caller"
     try:
         scenario = Scenario(
             id=_slug(answered.id),

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, get_args
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
     Schema,
@@ -130,7 +131,8 @@ def _question(
             table=as_data([failure_data(scenario, mismatch) for scenario, mismatch in failed]),
             probes=as_data(probes),
             last="" if may_probe else "No more calls can be tried: leave `probes` empty.",
-        ),
+        )
+        + caller_part(case.policy.caller),
         schema=_schema(servers, [scenario.id for scenario, _ in failed], case.annotations),
         check=lambda content: _mistakes(content, failed, may_probe=may_probe),
     )

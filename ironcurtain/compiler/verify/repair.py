@@ -19,6 +19,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.open_questions import OpenQuestion, ask_about
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
@@ -307,6 +308,7 @@ def _question(
     )
     if context.facts:
         prompt += "\n\n" + fill("repair.facts", facts=as_data(declared_facts(context.facts)))
+    prompt += caller_part(context.caller)
     return Question(
         stage="repair",
         key=f"repair-{server}-{number}",

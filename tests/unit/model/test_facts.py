@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from ironcurtain.model.conditions import FactCondition
-from ironcurtain.model.facts import CallerFact, LabelFact, RecordFact, fact_types, lookups
+from ironcurtain.model.facts import LabelFact, RecordFact, fact_types, lookups
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.times import minutes_within, seconds_of
 
@@ -46,7 +46,6 @@ PRIVATE = {
     "from": {"paths": {"roles": ["read-path"], "within": ["~/Documents"]}},
 }
 NOW = {"source": "clock", "zone": "Europe/Berlin"}
-AGE = {"source": "caller", "type": "number", "meaning": "How old the caller is.", "example": 30}
 
 
 def declared(**facts: object) -> CompiledPolicy:
@@ -61,12 +60,11 @@ def refused(**facts: object) -> str:
 
 
 def test_each_source_is_declared_and_read_back() -> None:
-    policy = declared(order=ORDER, owner=OWNER, paid=PAID, private=PRIVATE, now=NOW, age=AGE)
+    policy = declared(order=ORDER, owner=OWNER, paid=PAID, private=PRIVATE, now=NOW)
     again = CompiledPolicy.model_validate_json(policy.model_dump_json(by_alias=True, exclude_unset=True))
     assert again == policy
     assert isinstance(policy.facts["order"], RecordFact)
     assert isinstance(policy.facts["private"], LabelFact)
-    assert isinstance(policy.facts["age"], CallerFact)
     assert fact_types(policy.facts) == {
         "order/status": "string",
         "order/user_id": "string",
@@ -128,7 +126,6 @@ def test_references_must_be_known_single_values_and_not_circular() -> None:
         ({**PAID, "zone": "../etc/passwd"}, "no time zone"),
         ({**NOW, "zone": ""}, "no time zone"),
         ({**PRIVATE, "from_result": []}, "at least 1 item"),
-        ({**AGE, "type": "integer"}, "type"),
     ],
 )
 def test_a_declaration_that_means_nothing_is_refused(declaration: object, words: str) -> None:

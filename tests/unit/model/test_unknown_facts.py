@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations_of, compiled, rule, tool
+from support.policies import CALLER, annotations_of, compiled, of_caller, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy
@@ -45,10 +45,13 @@ UNKNOWN: dict[str, dict[str, Any]] = {
 }
 
 
-def bundle(*rules: dict[str, Any]) -> Bundle:
+def bundle(*rules: dict[str, Any], caller: dict[str, Any] = CALLER) -> Bundle:
     annotated = annotations_of({"shop": [PROFILE]})
     return assemble(
-        compiled(list(rules)), annotated, registry=Registry(()), release=Release(engine_version="test")
+        compiled(list(rules), caller=caller),
+        annotated,
+        registry=Registry(()),
+        release=Release(engine_version="test"),
     )
 
 
@@ -173,8 +176,9 @@ OTHER_TYPES: list[Any] = ["guest", 18, True, ["guest"], {"guest": 1}]
 @pytest.mark.parametrize(("op", "value"), TYPES.items(), ids=TYPES)
 def test_a_fact_of_another_type_is_unknown_to_every_operator(op: str, value: Any) -> None:
     fact = {"name": "/kind", "op": op, "value": value}
-    denying = bundle(rule("deny", "deny", tool=["profile"], caller=[fact]), ALLOW)
-    allowing = bundle(rule("only", "allow", tool=["profile"], caller=[fact]))
+    kind = of_caller("number", 18) if op in ("lt", "le", "gt", "ge") else of_caller("string", "guest")
+    denying = bundle(rule("deny", "deny", tool=["profile"], caller=[fact]), ALLOW, caller={"kind": kind})
+    allowing = bundle(rule("only", "allow", tool=["profile"], caller=[fact]), caller={"kind": kind})
     wanted = int if op in ("lt", "le", "gt", "ge") else str
     calls: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"kind": odd}, {}) for odd in OTHER_TYPES if type(odd) is not wanted

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.examples import examples
 
 from ironcurtain.compiler.questions.open_questions import (
+    Known,
     OpenQuestion,
     ask_about,
     question_lines,
@@ -21,6 +22,7 @@ from ironcurtain.compiler.questions.open_questions import (
     write_open,
 )
 from ironcurtain.errors import FormatError, ScenarioError, UsageError
+from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 
@@ -46,7 +48,9 @@ def test_yes_is_always_the_looser_verdict(verdicts: tuple[Verdict, ...], yes: Ve
 
 def test_a_question_shows_every_argument_in_full_and_nothing_hidden() -> None:
     long = "x" * 5000 + "END"
-    shown = "\n".join(question_lines(question(path=long, name="a\u202eb\x1b[31m"), {"C2": "The clause."}))
+    shown = "\n".join(
+        question_lines(question(path=long, name="a\u202eb\x1b[31m"), Known({"C2": "The clause."}))
+    )
     assert long in shown
     assert "\u202e" not in shown
     assert "\x1b" not in shown
@@ -55,9 +59,11 @@ def test_a_question_shows_every_argument_in_full_and_nothing_hidden() -> None:
 
 def test_a_question_names_the_caller_and_what_is_known_of_it() -> None:
     known = call(n=1).model_copy(update={"caller": {"sub": "u17", "age": 41}})
-    shown = "\n".join(question_lines(ask_about(known, (A, D), clause=None, why=""), {}))
-    assert '    caller: sub = "u17", age = 41' in shown
-    assert "caller: nothing is known" in "\n".join(question_lines(question(), {}))
+    age = CallerFact(type="number", meaning="How old they are.", example=41, **{"from": "the token"})
+    told = Known(caller={"age": age})
+    shown = "\n".join(question_lines(ask_about(known, (A, D), clause=None, why=""), told))
+    assert '    caller: sub = "u17", age = 41\n      age: How old they are.' in shown
+    assert "caller: nothing is known" in "\n".join(question_lines(question(), told))
 
 
 def test_open_questions_are_kept_and_go(tmp_path: Path) -> None:

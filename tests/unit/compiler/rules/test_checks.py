@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pytest
+from support.policies import CALLER
 
 from ironcurtain.compiler.rules.checks import check_policy
 from ironcurtain.decision.roles import Registry
@@ -86,7 +87,7 @@ def check(
     ]
     listed = [{"id": clause, "text": clause} for clause in clauses]
     policy = CompiledPolicy.model_validate_json(
-        json.dumps({"format": "ironcurtain/policy/v1", "clauses": listed, "rules": rules})
+        json.dumps({"format": "ironcurtain/policy/v1", "clauses": listed, "caller": CALLER, "rules": rules})
     )
     named = Lists.model_validate_json(json.dumps({"format": "ironcurtain/lists/v1", "lists": lists}))
     return check_policy(policy, annotations, named, Registry())

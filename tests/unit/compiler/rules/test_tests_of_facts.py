@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.policies import annotations_of
+from support.policies import CALLER, annotations_of
 from support.spaces_facts import DECLARED, TOOLS
 
 from ironcurtain.compiler.rules.checks import check_policy
@@ -23,6 +23,7 @@ def check(facts: dict[str, Any], *tests: dict[str, Any], then: str = "deny") -> 
         "format": "ironcurtain/policy/v1",
         "clauses": [{"id": "C1", "text": "As said."}],
         "facts": facts,
+        "caller": CALLER,
         "rules": [rule] if tests else [],
     }
     check_policy(
@@ -115,10 +116,6 @@ DECLARATIONS = {
         "does not depend on facts",
     ),
     "words about no argument": ({"named": {**DECLARED["named"], "args": ["/tp"]}}, 'the argument "/tp"'),
-    "a caller fact": (
-        {"age": {"source": "caller", "type": "number", "meaning": "Age.", "example": 30}},
-        "facts about the caller",
-    ),
 }
 
 
