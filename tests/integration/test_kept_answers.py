@@ -13,6 +13,18 @@ from support.modelled import Place, Playing
 from support.notes_project import READ, TOOLS, Notes, rules_about
 
 CALLER = {"sub": "u17", "age": 41}
+DECLARED = """
+[caller.sub]
+type = "string"
+meaning = "Who it is."
+example = "u17"
+from = "the token"
+[caller.age]
+type = "number"
+meaning = "How old they are."
+example = 41
+from = "the token"
+"""
 NEW_CLAUSE = "- Notes in `~/notes` and in `~/archive` may be read."
 CHANNEL = {
     "arg": "channel",
@@ -31,6 +43,7 @@ def intended(name: str, path: str, expect: str = "allow") -> dict[str, Any]:
 @pytest.fixture
 def project(place: Place) -> Notes:
     found = Notes(place)
+    (found.directory / "ironcurtain.toml").write_text(DECLARED)
     found.answers["intent"] = [{"scenarios": [intended("one", "/home/user/notes/b")]}]
     return found
 

@@ -53,6 +53,7 @@ CALLER = {
     "limit": of_caller("number", 100),
     "groups": of_caller("strings", ["staff"]),
     "labels": of_caller("strings", ["a"]),
+    "kind": of_caller("string", "guest"),
     "team": of_caller("string", "it"),
     "it": of_caller("object", {"id": "x"}),
 }
