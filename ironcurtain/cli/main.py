@@ -61,7 +61,7 @@ GROUPS = {
         "wrap": "Run a client's MCP servers behind the proxy.",
         "unwrap": "Restore a wrapped client's configuration.",
         "approvals": "Show and answer calls that wait for approval.",
-        "web": "Show and answer calls that wait in a browser.",
+        "web": "Show waiting calls and decisions in a browser.",
         "status": "Show the running proxies.",
         "servers": "Show, add and remove the MCP servers of a project.",
         "tools": "Print the tool list of an MCP server.",

@@ -11,7 +11,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.web.access import SESSION_SECONDS, Access
+from ironcurtain.web.activity import HERE as ACTIVITY
+from ironcurtain.web.activity import ActivityPages, Explain
 from ironcurtain.web.approvals import HERE as APPROVALS
 from ironcurtain.web.approvals import ApprovalPages, Waiting
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
@@ -54,16 +57,32 @@ class Entrance:
         return answer
 
 
-def make_app(host: str, access: Access, waiting: Waiting, entered: Callable[[], None]) -> ASGIApp:
+@dataclass(frozen=True)
+class Shown:
+    """What the pages show.
+
+    Attributes:
+        waiting: What waits for a person.
+        records: What was decided.
+        explain: Explains a recorded decision; None where no policy was named.
+    """
+
+    waiting: Waiting
+    records: RecentRecords
+    explain: Explain | None = None
+
+
+def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None]) -> ASGIApp:
     """Return the application.
 
     Args:
         host: The name and port that browsers ask us for by.
         access: Who is let in.
-        waiting: What waits for a person.
+        shown: What the pages show.
         entered: Called when a browser was let in.
     """
-    entrance, approvals = Entrance(access, entered), ApprovalPages(waiting, access)
+    entrance, approvals = Entrance(access, entered), ApprovalPages(shown.waiting, shown.records, access)
+    activity = ActivityPages(shown.records, access, shown.explain)
     routes = [
         Route("/", _first, methods=["GET"]),
         Route(ENTER, entrance.form, methods=["GET"]),
@@ -74,6 +93,9 @@ def make_app(host: str, access: Access, waiting: Waiting, entered: Callable[[], 
         Route(f"{APPROVALS}/changes", approvals.changes, methods=["GET"]),
         Route(APPROVALS + "/{id}", approvals.one, methods=["GET"]),
         Route(APPROVALS + "/{id}", approvals.answer, methods=["POST"]),
+        Route(ACTIVITY, activity.list_, methods=["GET"]),
+        Route(f"{ACTIVITY}/changes", activity.changes, methods=["GET"]),
+        Route(ACTIVITY + "/{session}/{id}", activity.one, methods=["GET"]),
     ]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
     app.router.redirect_slashes = False

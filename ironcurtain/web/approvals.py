@@ -17,8 +17,10 @@ from ironcurtain.enforcement.approvals.describe import RequestPart, parts_of, ro
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
 from ironcurtain.enforcement.approvals.told import PROBLEMS, other_approver, told
+from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.web.access import Access
+from ironcurtain.web.activity import alike
 from ironcurtain.web.guard import form_of, session_of
 from ironcurtain.web.live import changes
 from ironcurtain.web.rendering import page, refused
@@ -88,8 +90,8 @@ class Waiting:
 class ApprovalPages:
     """The list, one request with its forms, what changes, and the answer."""
 
-    def __init__(self, waiting: Waiting, access: Access) -> None:
-        self._waiting, self._access = waiting, access
+    def __init__(self, waiting: Waiting, records: RecentRecords, access: Access) -> None:
+        self._waiting, self._records, self._access = waiting, records, access
 
     async def list_(self, request: Request) -> Response:
         """Show what waits."""
@@ -155,10 +157,17 @@ class ApprovalPages:
             asked=asked,
             parts=_parts(asked) if asked is not None else (),
             not_here=_not_here(asked) if asked is not None else "",
+            alike=self._alike(asked) if asked is not None else (),
             notes=tuple(session_of(request).notes),
             trouble=trouble,
             max_reason=MAX_REASON,
         )
+
+    def _alike(self, request: ApprovalRequest) -> tuple[str, ...]:
+        try:
+            return alike(self._records.records(), request)
+        except OSError as error:
+            return (f"The audit logs cannot be read: {error}",)
 
 
 def _parts(request: ApprovalRequest) -> tuple[RequestPart, ...]:

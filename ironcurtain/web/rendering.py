@@ -16,7 +16,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from ironcurtain.system.text import isolated, printable
+from ironcurtain.system.text import isolated, printable, visible
 
 _HERE = Path(__file__).parent
 SCRIPT = (_HERE / "static" / "page.js").read_bytes()
@@ -55,6 +55,7 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_ENVIRONMENT.filters["visible"] = visible
 # Ours, and free of what could end a style: its digest is in the policy.
 _ENVIRONMENT.globals.update(style=Markup(_STYLE), script_digest=_digest(SCRIPT))  # noqa: S704 - as said above
 

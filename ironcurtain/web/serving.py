@@ -14,8 +14,7 @@ from ironcurtain.enforcement.proxy.transport.http_server import listen, run_serv
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.errors import SystemFailedError
 from ironcurtain.web.access import Access
-from ironcurtain.web.app import make_app
-from ironcurtain.web.approvals import Waiting
+from ironcurtain.web.app import Shown, make_app
 from ironcurtain.web.forms import MAX_BYTES
 from ironcurtain.web.guard import ENTER
 from ironcurtain.web.live import LOOK_SECONDS
@@ -24,11 +23,11 @@ _LIMITS = HttpLimits(bytes=MAX_BYTES)
 _TRIES = 20
 
 
-async def serve(waiting: Waiting, port: int, said: Callable[[str], None]) -> None:
+async def serve(shown: Shown, port: int, said: Callable[[str], None]) -> None:
     """Serve the pages until a signal to end.
 
     Args:
-        waiting: What waits for a person.
+        shown: What the pages show.
         port: 0 takes a free one.
         said: Told each address that lets a browser in, once it can be opened.
 
@@ -42,7 +41,7 @@ async def serve(waiting: Waiting, port: int, said: Callable[[str], None]) -> Non
     def invite() -> None:
         said(f"http://{host}{ENTER}?code={access.new_code()}")
 
-    app = make_app(host, access, waiting, invite)
+    app = make_app(host, access, shown, invite)
     config = uvicorn.Config(
         Punctual(app, _LIMITS.body),
         http=Connections(_LIMITS).protocol,  # type: ignore[arg-type] # any maker of a protocol will do

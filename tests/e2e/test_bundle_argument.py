@@ -17,8 +17,8 @@ ENFORCING = {"decide", "input", "proxy", "wrap"}
 MAKING = {"bundle", "compile"}
 """They make a bundle; what they write is no argument of theirs."""
 
-OPTION_ALONE = {"serve", "start"}
-"""Their first argument is the file of the tools, or the task, so the bundle is an option alone."""
+OPTION_ALONE = {"serve", "start", "web"}
+"""Their first argument is the file of the tools, or the task, or they go without: it is an option alone."""
 
 COMPARING = "diff"
 """It has the old bundle as its first argument, and the new one in the form of all others behind it."""

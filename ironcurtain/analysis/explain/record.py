@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
-from ironcurtain.analysis.explain.report import Reproduction
+from ironcurtain.analysis.explain.explain import Explainer
+from ironcurtain.analysis.explain.report import Explanation, Reproduction
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.decide import Call
+from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import NONE
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
-from ironcurtain.errors import EvidenceError
+from ironcurtain.errors import BundleIntegrityError, EvidenceError
 from ironcurtain.model.decision import Decision, SubjectDecision
 from ironcurtain.model.reserved_rules import ReservedRule
+from ironcurtain.policy import Policy
 from ironcurtain.system.text import visible
 
 _SHOWN = 20
@@ -47,6 +50,34 @@ def recorded_call(record: DecisionRecord) -> Call:
         id=record.id,
         facts=record.facts.values if record.facts is not None else None,
     )
+
+
+def explain_recorded(
+    record: DecisionRecord, load: Callable[[], Policy], bundle: str
+) -> tuple[Explanation, LoadedPolicy]:
+    """Decide a recorded call again under the policy that it was decided under, and explain that.
+
+    Args:
+        record: The decision.
+        load: Loads the policy.
+        bundle: What it loads, for errors.
+
+    Raises:
+        BundleIntegrityError: If the policy is of another revision than the record.
+        EvidenceError: If the record does not hold what is needed; others as `Policy.load`.
+    """
+    call = recorded_call(record)
+    with load() as policy:
+        if policy.revision != record.revision:
+            raise BundleIntegrityError(
+                f"the record was decided under revision {visible(record.revision)}; "
+                f"this bundle has {policy.revision}",
+                where=bundle,
+                hint="Give the bundle of then; --today says what another one decides.",
+            )
+        check_known(record, policy.bundle)
+        found = Explainer(policy.bundle, policy.loaded, policy.decide_traced).explain(call)
+    return found.model_copy(update={"reproduction": reproduction(record, found.decision)}), policy.loaded
 
 
 def check_known(record: DecisionRecord, bundle: Bundle) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -11,8 +12,8 @@ import click
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options.options import MARKDOWN_FORMAT, PolicyOptions, policy_options
 from ironcurtain.cli.output.results import print_json
-from ironcurtain.errors import BundleIntegrityError, Exit, FileError, UsageError
-from ironcurtain.system.text import quoted, visible
+from ironcurtain.errors import Exit, FileError, UsageError
+from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.clauses.report import ClauseReport
@@ -160,27 +161,18 @@ def _record(
     format_: str,
     deployment: PolicyOptions,
 ) -> Exit:
-    from ironcurtain.analysis.explain.record import check_known, recorded_call, reproduction
+    from ironcurtain.analysis.explain.record import explain_recorded, recorded_call
     from ironcurtain.policy import Policy
 
     if deployment["sandbox"] is None:
         deployment["sandbox"] = record.sandbox.directory
-    call = recorded_call(record)
-    with Policy.load(bundle, **deployment) as policy:
-        if policy.revision != record.revision:
-            raise BundleIntegrityError(
-                f"the record was decided under revision {visible(record.revision)}; "
-                f"this bundle has {policy.revision}",
-                where=bundle,
-                hint="Give the bundle of then; --today says what another one decides.",
-            )
-        check_known(record, policy.bundle)
-        explanation = _explainer(policy).explain(call)
-    explanation = explanation.model_copy(update={"reproduction": reproduction(record, explanation.decision)})
+    load = partial(Policy.load, bundle, **deployment)
+    explanation, loaded = explain_recorded(record, load, bundle)
     if today is not None:
-        explanation = explanation.model_copy(update={"today": _today(record, call, today, deployment)})
+        decided = _today(record, recorded_call(record), today, deployment)
+        explanation = explanation.model_copy(update={"today": decided})
     if view == "agent":
-        _show_agent(explanation.decision, record.id, record, policy.loaded, format_)
+        _show_agent(explanation.decision, record.id, record, loaded, format_)
     else:
         _show(explanation, format_)
     decisions = [each for each in (explanation.reproduction, explanation.today) if each is not None]

@@ -15,6 +15,7 @@ function replace(fresh) {
       ? now.dataset.version === old.dataset.version
       : now.isEqualNode(old);
     if (same) continue;
+    for (const shown of all("details[open]", old)) one(`#${CSS.escape(shown.id)}`, now)?.setAttribute("open", "");
     const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
     old.replaceWith(document.adoptNode(now));
     if (focused) document.getElementById(focused)?.focus();
@@ -22,8 +23,17 @@ function replace(fresh) {
   document.title = fresh.title;
 }
 
+let paused = false;
+function pause(button) {
+  paused = !paused;
+  button.setAttribute("aria-pressed", String(paused));
+  button.textContent = paused ? "Go on" : "Pause";
+  if (!paused) renew();
+}
+
 let fetching = false, again = false;
 async function renew() {
+  if (paused) return;
   if (fetching) { again = true; return; }
   fetching = true;
   try {
@@ -118,6 +128,9 @@ function pressed(event) {
 one("form[data-send-at-once]")?.requestSubmit();
 const followed = one("[data-changes]");
 if (followed) { told(); follow(followed.dataset.changes); }
+const held = one("#pause");
+if (held) { held.hidden = false; held.addEventListener("click", () => pause(held)); }
+one("form[data-send-on-change]")?.addEventListener("change", (event) => event.currentTarget.requestSubmit());
 const bell = one("#sound");
 if (bell) {
   bell.hidden = false;
