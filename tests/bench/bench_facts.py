@@ -41,20 +41,22 @@ pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
 SHOP = ROOT / "examples" / "shop"
 REPETITIONS, WARM_UP = 120, 20
 UNTESTED = [
-    rule("look", "allow", tool=["get_order", "refund"]),
+    rule("few", "allow", tool=["refund"], args=[{"name": "amount", "op": "le", "value": 1_000_000}]),
+    rule("look", "allow", tool=["get_order", "send_mail"]),
     rule(
         "pending",
         "allow",
         tool=["cancel_order"],
         args=[{"name": "order_id", "op": "not_equals", "value": "x"}],
     ),
-    rule("kept", "deny", tool=["pay"], args=[{"name": "amount", "op": "equals", "value": -1}]),
+    rule("kept", "deny", tool=["pay", "refund"], args=[{"name": "amount", "op": "equals", "value": -1}]),
     rule("budget", "allow", tool=["pay"], args=[{"name": "amount", "op": "le", "value": 1_000_000}]),
 ]
 TESTED = [
-    rule("look", "allow", tool=["get_order", "refund"]),
+    rule("few", "allow", tool=["refund"], facts=[fact("refunds", "le", 1_000_000)]),
+    rule("look", "allow", tool=["get_order", "send_mail"]),
     rule("pending", "allow", tool=["cancel_order"], facts=[fact("order/status", "equals", "pending")]),
-    rule("kept", "deny", tool=["pay"], facts=[fact("private", "equals", True)]),
+    rule("kept", "deny", tool=["pay", "refund"], facts=[fact("private", "equals", True)]),
     rule("budget", "allow", tool=["pay"], facts=[fact("paid", "le", 1_000_000)]),
 ]
 _numbers = itertools.count(1)
@@ -76,15 +78,17 @@ def test_facts_at_the_proxy(tmp_path: Path, figures: Figures) -> None:
     }
     for place in places.values():
         # Equal calls are stopped after twenty a minute.
-        place.answer(*({**ORDER, **_order(number)} for number in range(1, 8 * (REPETITIONS + WARM_UP))))
+        place.answer(*({**ORDER, **_order(number)} for number in range(1, 10 * (REPETITIONS + WARM_UP))))
 
     async def run() -> None:
         async with AsyncExitStack() as stack:
             plain, facts = [await stack.enter_async_context(place.client()) for place in places.values()]
             await until(lambda: all(place.is_up("shop") for place in places.values()))
-            bare, other, free, counted, looked, cancelled, checked = await measure_async(
-                lambda: _called(plain, "refund", amount=next(_numbers)),
-                lambda: _called(facts, "refund", amount=next(_numbers)),
+            bare, other, free_here, here, free, counted, looked, cancelled, checked = await measure_async(
+                lambda: _called(plain, "send_mail", to=str(next(_numbers))),
+                lambda: _called(facts, "send_mail", to=str(next(_numbers))),
+                lambda: _called(plain, "refund", amount=next(_numbers) / 100),
+                lambda: _called(facts, "refund", amount=next(_numbers) / 100),
                 lambda: _called(plain, "pay", amount=next(_numbers) / 100),
                 lambda: _called(facts, "pay", amount=next(_numbers) / 100),
                 lambda: _called(plain, "get_order", **_order(next(_numbers))),
@@ -99,7 +103,15 @@ def test_facts_at_the_proxy(tmp_path: Path, figures: Figures) -> None:
             1.02,
             f"{other}; {bare}",
         )
-        figures.add("facts: one counter and one label / none", counted.per(free), 1.3, f"{counted}; {free}")
+        figures.add(
+            "facts: one counter per session and one label / none",
+            here.per(free_here),
+            1.3,
+            f"{here}; {free_here}",
+        )
+        figures.add(
+            "facts: one counter per caller and one label / none", counted.per(free), 1.3, f"{counted}; {free}"
+        )
         both = Times(tuple(map(sum, zip(looked.seconds, cancelled.seconds, strict=True))))
         figures.add("facts: one look-up / look-up and call", checked.per(both), 1.2, f"{checked}; {both}")
 
