@@ -117,9 +117,21 @@ def _of_set(random: Random, tool: str) -> tuple[str, str, Any]:
     return fact, random.choice(["contains", "not_contains"]), random.choice(others)
 
 
-def _of_number(random: Random, _: str) -> tuple[str, str, Any]:
+def _of_number(random: Random, tool: str) -> tuple[str, str, Any]:
     op = random.choice(["lt", "le", "gt", "ge", "equals", "not_equals"])
-    return random.choice(["order/total", "paid"]), op, random.choice([0, 50, 99.5, 100])
+    fact = random.choice(["order/total", "paid"])
+    return fact, op, random.choice([0, 50, 99.5, 100, _other_number(random, tool, fact)])
+
+
+def _other_number(random: Random, tool: str, fact: str) -> Any:
+    """Return another number to compare with, perhaps as it is made greater."""
+    others: list[dict[str, Any]] = [{"caller": "/limit"}]
+    others += [{"fact": "order/total"}] if fact == "paid" else []
+    others += [{"arg": "/amount"}] if tool == "pay" else []
+    scaled = random.choice([{}, {}, {"times": 2}, {"plus": -50}])
+    return random.choice(
+        [*({**other, **scaled} for other in others), {"fact": "order/items", "measure": "count"}]
+    )
 
 
 def _of_flag(random: Random, _: str) -> tuple[str, str, Any]:
@@ -205,4 +217,5 @@ def random_facts(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def random_caller(random: Random) -> dict[str, Any]:
-    return random.choice([{}, {"sub": "ann"}, {"sub": "bob"}, {"sub": "eve"}, {"sub": 7}])
+    known = random.choice([{}, {"sub": "ann"}, {"sub": "bob"}, {"sub": "eve"}, {"sub": 7}])
+    return known | random.choice([{}, {}, {"limit": 50}, {"limit": 100.5}, {"limit": "100"}])

@@ -19,6 +19,8 @@ JsonObject: TypeAlias = dict[str, Any]
 Question: TypeAlias = Mapping[str, Any]
 """A policy input."""
 
+SCALE = {"times", "plus", "measure"}
+"""What may stand beside a reference."""
 SEVERITY = {"deny": 2, "escalate": 1, "allow": 0}
 ABSENT = None
 UNKNOWN = None
@@ -106,7 +108,7 @@ def fact_holds(test: JsonObject, call: Question, then: str) -> bool:
     value, op, operand = call["facts"].get(test["fact"]), test["op"], test["value"]
     place = "constant"
     if isinstance(operand, dict):
-        ((place, pointer),) = operand.items()
+        ((place, pointer),) = ((key, each) for key, each in operand.items() if key not in SCALE)
         root = {"arg": "args", "caller": "caller", "fact": "facts"}[place]
         operand = call["facts"].get(pointer) if root == "facts" else _find(call[root], _path(pointer))
     unknown = then != "allow"
@@ -121,8 +123,12 @@ def fact_holds(test: JsonObject, call: Question, then: str) -> bool:
         return bool(value > seconds if op == "older_than" else value < seconds)
     if op == "within":
         return any(_within(value, time) for time in operand)
-    plain = {"name": "value", "op": op, "value": operand}
-    outcome = _compare(plain, "caller", value, call) if operand is not ABSENT else False
+    if operand is ABSENT:
+        return False
+    if place != "constant" and (op in ("lt", "le", "gt", "ge") or len(test["value"]) > 1):
+        outcome = _relation(test, value, operand, UNKNOWN)
+    else:
+        outcome = _compare({"name": "value", "op": op, "value": operand}, "caller", value, call)
     return unknown if outcome is UNKNOWN else outcome
 
 
@@ -193,9 +199,8 @@ def _counted(test: JsonObject, values: list[Any]) -> bool:
 def _operand(test: JsonObject, call: Question) -> tuple[str, Any]:
     """Return where the operand of a test comes from (`constant`, `args` or `caller`), and its value."""
     operand = test["value"]
-    extra = {"times", "plus", "measure"}
-    if isinstance(operand, dict) and set(operand) - extra in ({"caller"}, {"arg"}):
-        ((kind, pointer),) = ((key, value) for key, value in operand.items() if key not in extra)
+    if isinstance(operand, dict) and set(operand) - SCALE in ({"caller"}, {"arg"}):
+        ((kind, pointer),) = ((key, value) for key, value in operand.items() if key not in SCALE)
         place = "caller" if kind == "caller" else "args"
         return place, _find(call[place], _path(pointer))
     return "constant", operand

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.model.conditions import ArgCondition
+from ironcurtain.model.conditions import ArgCondition, ValueTest
 from ironcurtain.model.moments import moment_test
 from ironcurtain.model.operators import LARGEST_SCALED
 from ironcurtain.model.unknown_facts import is_relation, operands, reference
@@ -62,7 +62,7 @@ def _several_problem(test: ArgCondition, *, has_elements: bool) -> str:
     return "`also_in` names an argument twice" if len({*test.names}) < len(test.names) else ""
 
 
-def reference_problem(test: ArgCondition) -> str:
+def reference_problem(test: ValueTest) -> str:
     """Return what is wrong with a test whose operand refers to another value."""
     if test.op not in _RELATIONS:
         return "another value is only compared by equals, not_equals, lt, le, gt and ge"

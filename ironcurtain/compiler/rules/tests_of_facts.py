@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ironcurtain.compiler.rules.forms_of_tests import reference_problem
 from ironcurtain.compiler.rules.tests_of_arguments import (
     Testable,
     is_known,
@@ -113,23 +114,36 @@ def _test_problems(test: FactCondition, types: Mapping[str, str], known: Testabl
 def _reference_problems(test: FactCondition, types: Mapping[str, str], known: Testable) -> Iterator[str]:
     type_ = types[test.fact]
     root, name = reference(test.value) or ("facts", "")
-    if isinstance(test.value, dict) and len(test.value) > 1:
-        yield "another value is compared as it is, without times, plus and measure"
-    elif test.op not in _REFERRING:
-        yield f"{test.op} takes no other value to compare with\nUse {', '.join(_REFERRING)}."
+    compared = {"strings": ("string",), "number": _counted(test)}.get(type_, (type_,))
+    if problem := _relation_problem(test, type_):
+        yield problem
     elif root != "facts":
-        single = "string" if type_ == "strings" else type_
         problem = operand_problem(root, name, known)
         if root == "caller" and not problem:
-            problem = single_caller_problem(name, single, known.caller)
+            problem = single_caller_problem(name, compared[0], known.caller)
         if problem:
             yield problem
-    elif types.get(name) != ("string" if type_ == "strings" else type_):
-        yield (
-            f"{quoted(name)} is of type {types[name]}"
-            if name in types
-            else f"no fact {quoted(name)} is declared{near(name, types)}"
-        )
+    elif name not in types:
+        yield f"no fact {quoted(name)} is declared{near(name, types)}"
+    elif types[name] not in compared:
+        yield f"{quoted(name)} is of type {types[name]}"
+
+
+def _relation_problem(test: FactCondition, type_: str) -> str:
+    """Return what is wrong with comparing a fact of a type with another value so."""
+    if type_ == "number":
+        return reference_problem(test.test)
+    if isinstance(test.value, dict) and len(test.value) > 1:
+        return "another value is compared as it is, without times, plus and measure"
+    if test.op in _REFERRING:
+        return ""
+    return f"{test.op} takes no other value to compare with\nUse {', '.join(_REFERRING)}."
+
+
+def _counted(test: FactCondition) -> tuple[str, ...]:
+    """Return the types of facts that a number is compared with: of a set the number of its elements."""
+    is_count = isinstance(test.value, dict) and "measure" in test.value
+    return ("strings",) if is_count else ("number",)
 
 
 def _constant_problems(test: FactCondition, type_: str) -> Iterator[str]:
