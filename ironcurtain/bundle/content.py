@@ -13,8 +13,9 @@ from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.caller_facts import CallerFact, CallerFactName
 from ironcurtain.model.conditions import If
-from ironcurtain.model.facts import Fact, FactName
+from ironcurtain.model.facts import Fact
 from ironcurtain.model.policy import Approver, Claim
+from ironcurtain.model.records import FactName
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen

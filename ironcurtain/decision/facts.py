@@ -14,18 +14,8 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from ironcurtain.errors import ScenarioError
-from ironcurtain.model.facts import (
-    ClockFact,
-    CounterFact,
-    Fact,
-    FactType,
-    LabelFact,
-    RecordFact,
-    RecordField,
-    SaidFact,
-    fact_types,
-    near,
-)
+from ironcurtain.model.facts import ClockFact, CounterFact, Fact, LabelFact, SaidFact, fact_types
+from ironcurtain.model.records import FactType, RecordFact, near
 from ironcurtain.model.times import MINUTES_OF_WEEK
 from ironcurtain.system.frozen import JsonValue
 
@@ -55,9 +45,9 @@ def normalise(facts: Mapping[str, Fact], raw: Mapping[str, object], at: datetime
     for name, fact in facts.items():
         if isinstance(fact, RecordFact):
             record = raw.get(name)
-            for field, declared in fact.fields.items():
+            for field in fact.fields:
                 value = record.get(field) if isinstance(record, Mapping) else None
-                found[f"{name}/{field}"] = _of_field(declared, value, at)
+                found[f"{name}/{field}"] = _of_field(fact, field, value, at)
         elif isinstance(fact, ClockFact):
             found[name] = None if at is None else _minute(at, fact.zone)
         elif isinstance(fact, CounterFact):
@@ -115,10 +105,11 @@ def _can_be(fact: Fact | None, value: JsonValue) -> bool:
     return value >= 0 and (fact.add is not None or isinstance(value, int))
 
 
-def _of_field(field: RecordField, value: object, at: datetime | None) -> JsonValue:
-    if field.type != "instant":
-        return _of_type(field.type, value)
-    found = instant(value, field.zone)
+def _of_field(fact: RecordFact, field: str, value: object, at: datetime | None) -> JsonValue:
+    type_ = fact.value_type(field)
+    if type_ != "instant":
+        return _of_type(type_, value)
+    found = instant(value, fact.fields[field].zone)
     return None if found is None or at is None else (at - found) // timedelta(seconds=1)
 
 

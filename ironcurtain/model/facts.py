@@ -2,98 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-import zoneinfo
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from ironcurtain.model.conditions import ArgCondition, If
-from ironcurtain.system.frozen import Frozen, JsonValue, ServerName
+from ironcurtain.model.records import FactType, Pointer, RecordFact, Zone, record_problems
+from ironcurtain.system.frozen import Frozen
 
 MAX_LOOKUPS = 8
 """Records that one call may need."""
-
-FactType: TypeAlias = Literal["string", "strings", "number", "boolean", "instant"]
-"""`strings` is a set; an `instant` is a date and time of RFC 3339."""
-
-FactName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-
-
-def _known_zone(zone: str) -> str:
-    try:
-        zoneinfo.ZoneInfo(zone)
-    except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError) as error:
-        msg = f"there is no time zone {zone!r}"
-        raise ValueError(msg) from error
-    return zone
-
-
-Zone: TypeAlias = Annotated[str, AfterValidator(_known_zone)]
-"""A name of the IANA time zone database, such as `Europe/Berlin`."""
-
-Pointer: TypeAlias = Annotated[str, StringConstraints(pattern=r"^(/[^/]*)+$")]
-"""A JSON pointer; `*` stands for every element of an array."""
-
-
-class RecordField(Frozen):
-    """One value of a record.
-
-    Attributes:
-        at: Where it stands in the answer of the look-up tool; `*` for every element, of `strings` only.
-        zone: The time zone of an instant that states none.
-    """
-
-    at: Pointer
-    type: FactType
-    zone: Zone | None = None
-
-    @model_validator(mode="after")
-    def _many_values_are_strings(self) -> RecordField:
-        if self.at.split("/").count("*") > (self.type == "strings"):
-            msg = f"{self.at!r} names several values; `*` stands once, and in a field of type strings only"
-            raise ValueError(msg)
-        return self
-
-
-class RecordFact(Frozen):
-    """A record that a tool looks up before the decision.
-
-    Attributes:
-        server, tool: The tool that is called for it.
-        arguments: What it is called with: by name a constant, `{"arg": POINTER}` of the call,
-            `{"caller": POINTER}` or `{"fact": "NAME/FIELD"}` of another record.
-        identity: By the name of an argument, where the answer repeats it: an answer that says something else
-            is about another record, and refused.
-    """
-
-    source: Literal["record"]
-    clause: str = Field(min_length=1)
-    server: ServerName
-    tool: str = Field(min_length=1)
-    arguments: dict[str, JsonValue] = Field(min_length=1)
-    identity: dict[str, Pointer] = Field(default_factory=dict)
-    fields: dict[FactName, RecordField] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _identity_is_asked_for(self) -> RecordFact:
-        for argument, place in self.identity.items():
-            if argument not in self.arguments:
-                msg = (
-                    f"the identity {argument!r} is no argument of the look-up{near(argument, self.arguments)}"
-                )
-                raise ValueError(msg)
-            if "*" in place.split("/"):
-                msg = f"{place!r} names several values; an identity is one"
-                raise ValueError(msg)
-        return self
-
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """The facts that its arguments refer to."""
-        referred = (value.get("fact") for value in self.arguments.values() if isinstance(value, dict))
-        return tuple(value for value in referred if isinstance(value, str))
 
 
 class ArgReference(Frozen):
@@ -178,7 +97,7 @@ def fact_types(facts: Mapping[str, Fact]) -> dict[str, FactType | Literal["clock
     found: dict[str, FactType | Literal["clock"]] = {}
     for name, fact in facts.items():
         if isinstance(fact, RecordFact):
-            found |= {f"{name}/{field}": declared.type for field, declared in fact.fields.items()}
+            found |= {f"{name}/{field}": fact.value_type(field) for field in fact.fields}
         elif isinstance(fact, CounterFact):
             found[name] = "number"
         elif isinstance(fact, LabelFact | SaidFact):
@@ -205,35 +124,12 @@ def lookups(facts: Mapping[str, Fact], named: str) -> list[str]:
 
 def declaration_problems(facts: Mapping[str, Fact]) -> Iterator[str]:
     """Yield what is wrong with how declarations refer to each other."""
+    records = {name: fact for name, fact in facts.items() if isinstance(fact, RecordFact)}
     types = fact_types(facts)
-    for name, fact in facts.items():
-        if not isinstance(fact, RecordFact):
-            continue
-        for argument, value in fact.arguments.items():
-            if isinstance(value, dict) and not _is_reference(value):
-                yield (
-                    f"fact {name!r}: argument {argument!r} is a constant, "
-                    '{"arg": POINTER}, {"caller": POINTER} or {"fact": "NAME/FIELD"}'
-                )
-        for other in fact.facts:
-            if other not in types:
-                yield f"fact {name!r} refers to {other!r}, which nothing declares{near(other, types)}"
-            elif "/" not in other or types[other] not in ("string", "number", "boolean"):
-                yield f"fact {name!r} refers to {other!r}, which is no single value to look up by"
+    for name, fact in records.items():
+        yield from record_problems(name, fact, records, types)
         if _comes_back(name, facts):
             yield f"fact {name!r} refers to itself"
-
-
-def near(name: str, known: Mapping[str, object]) -> str:
-    """Return `; did you mean …?` with the nearest known name, nothing if none is near."""
-    found = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
-
-
-def _is_reference(value: Mapping[str, JsonValue]) -> bool:
-    return len(value) == 1 and all(
-        key in ("arg", "caller", "fact") and isinstance(pointer, str) for key, pointer in value.items()
-    )
 
 
 def _comes_back(name: str, facts: Mapping[str, Fact]) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from ironcurtain.model.conditions import ArgCondition, FactCondition
-from ironcurtain.model.facts import FactName
+from ironcurtain.model.records import FactName
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue, ServerName, is_empty
 

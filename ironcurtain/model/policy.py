@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from ironcurtain.model.caller_facts import CallerFact, CallerFactName
 from ironcurtain.model.conditions import If
-from ironcurtain.model.facts import Fact, FactName, declaration_problems
+from ironcurtain.model.facts import Fact, declaration_problems
+from ironcurtain.model.records import FactName
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, ServerName, Slug, is_empty
 

@@ -220,7 +220,7 @@ def test_two_payments_at_once_under_one_budget_of_two_gateways(tmp_path: Path) -
 
     async def race() -> None:
         async with shop.client("--session", "one") as one, shop.client("--session", "two") as two:
-            await until(lambda: shop.said.count("server shop: 7 tools") == 2)
+            await until(lambda: shop.said.count("server shop: 10 tools") == 2)
             async with anyio.create_task_group() as tasks:
                 for client in (one, two, one, two):
                     tasks.start_soon(pay, client)
@@ -305,7 +305,7 @@ def test_a_label_outlives(evasion: str, tmp_path: Path) -> None:
 
     async def second() -> None:
         async with shop.client() as client:
-            await until(lambda: shop.said.count("server shop: 7 tools") >= 2)
+            await until(lambda: shop.said.count("server shop: 10 tools") >= 2)
             assert (await client.call_tool("shop__send_mail", {"to": "second"})).is_error
             assert shop.decisions[-1]["rule"] in ("kept", "kept-too")
 
@@ -371,7 +371,7 @@ def test_a_payment_of_a_killed_proxy_is_booked_or_was_not_sent(moment: str, tmp_
 
     async def goes_on() -> None:
         async with shop.client() as client:
-            await until(lambda: shop.said.count("server shop: 7 tools") == 2)
+            await until(lambda: shop.said.count("server shop: 10 tools") == 2)
             refused = bool((await client.call_tool("shop__pay", {"amount": 600})).is_error)
             assert refused == (moment != "before-booking")
 

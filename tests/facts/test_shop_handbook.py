@@ -21,8 +21,9 @@ from support.transcript import ROOT
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.facts.operands import Operands
 from ironcurtain.enforcement.facts.records import fields_of, look_up_of
-from ironcurtain.model.facts import RecordFact
+from ironcurtain.model.records import RecordFact
 from ironcurtain.policy import Policy
 
 SHOP = ROOT / "examples" / "shop"
@@ -134,9 +135,10 @@ def found(shop: ModuleType, policy: Policy, told: Told) -> dict[str, Any]:
         for name, answered in answers.items():
             fact = PolicyContent.of(policy.bundle).facts[name]
             assert isinstance(fact, RecordFact)
-            asked = look_up_of(name, fact, told.arguments, caller, stated)
+            operands = Operands(told.arguments, caller, stated)
+            asked = look_up_of(name, fact, operands)
             answer = {"structuredContent": answered(**asked.arguments)}
-            stated[name] = fields_of(name, fact, asked, answer)
+            stated[name] = fields_of(name, fact, asked, answer, operands)
     return policy.known_facts(stated, told.at.isoformat())
 
 

@@ -64,7 +64,7 @@ ORDER, *EXAMPLES = read()
 SETTINGS = [tomllib.loads(e.text) for e in EXAMPLES if e.language == "toml" and not e.error]
 (ROLES,) = (settings["roles"] for settings in SETTINGS if "roles" in settings)
 (CALLER,) = (settings["caller"] for settings in SETTINGS if "caller" in settings)
-(FACTS,) = (e.document["facts"] for e in EXAMPLES if e.declares_facts)
+FACTS = {name: fact for e in EXAMPLES if e.declares_facts for name, fact in e.document["facts"].items()}
 GOOD = [e for e in EXAMPLES if e.language == "json" and not e.error and not e.declares_facts]
 BAD = [e for e in EXAMPLES if e.error]
 LOOKUP = {

@@ -155,7 +155,10 @@ def _annotated(listed: dict[str, Any]) -> dict[str, Any]:
         name,
         contained=False,
         side_effects=not name.startswith("get"),
-        **{name: ["none"] for name in schema["properties"]},
+        **{
+            f"/{name}/*" if kind is record_server.TEXTS else name: ["none"]
+            for name, kind in schema["properties"].items()
+        },
     )
     digest = tool_digest(ToolListing(name=name, description=listed["description"], input_schema=schema))
     return {**made, "schema_digest": digest, "input_schema": schema, "reads": name.startswith("get")}

@@ -217,5 +217,6 @@ def random_facts(random: Random, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def random_caller(random: Random) -> dict[str, Any]:
-    known = random.choice([{}, {"sub": "ann"}, {"sub": "bob"}, {"sub": "eve"}, {"sub": 7}])
-    return known | random.choice([{}, {}, {"limit": 50}, {"limit": 100.5}, {"limit": "100"}])
+    known: dict[str, Any] = random.choice([{}, {"sub": "ann"}, {"sub": "bob"}, {"sub": "eve"}, {"sub": 7}])
+    limits: list[dict[str, Any]] = [{}, {}, {"limit": 50}, {"limit": 100.5}, {"limit": "100"}]
+    return {**known, **random.choice(limits)}

@@ -13,8 +13,9 @@ from ironcurtain.decision.canonical.patterns import canonical_pattern
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import GuaranteeError, PatternError
 from ironcurtain.model.conditions import FactCondition, If
-from ironcurtain.model.facts import CounterFact, LabelFact, near
+from ironcurtain.model.facts import CounterFact, LabelFact
 from ironcurtain.model.guarantees import AtMost, Guarantee, Guarantees, GuaranteeScope, SequenceGuarantee
+from ironcurtain.model.records import near
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import quoted

@@ -16,6 +16,7 @@ from ironcurtain.compiler.load.linter import NEEDS_FACT, NEEDS_WORDS, lint
 from ironcurtain.compiler.questions.schema_parts import (
     BOOLEAN,
     STRING,
+    WHOLE,
     Schema,
     array_of,
     closed_object,
@@ -27,9 +28,11 @@ from ironcurtain.compiler.questions.schema_parts import (
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.clause_routes import Routes
 from ironcurtain.compiler.rules.look_ups import LookUpTool
+from ironcurtain.decision.canonical import pointers
 from ironcurtain.errors import RuleError, raise_all
 from ironcurtain.model.conditions import FactOperator
-from ironcurtain.model.facts import Fact, FactName, FactType, RecordFact
+from ironcurtain.model.facts import Fact
+from ironcurtain.model.records import FactName, FieldType, RecordFact, RecordField
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
@@ -118,15 +121,26 @@ def fact_test() -> Schema:
         {
             "fact": STRING,
             "op": one_of(_operators()),
-            "value": {"anyOf": [scalar, array_of(scalar), *_references()]},
+            "value": {
+                "anyOf": [scalar, array_of(scalar), *_references("arg", "caller", "fact", scaled=True)]
+            },
         }
     )
 
 
 def _record(look_ups: Sequence[LookUpTool], named: Schema) -> Schema:
-    asked = closed_object({"name": STRING, "value": {"anyOf": [reference("scalar"), *_references()]}})
+    value: Schema = {"anyOf": [reference("scalar"), *_references("arg", "caller", "fact", "each")]}
+    asked = closed_object({"name": STRING, "value": value})
     found = closed_object(
-        {"name": STRING, "at": STRING, "type": one_of(get_args(FactType))}, {"zone": STRING}
+        {"name": STRING, "at": STRING, "type": one_of(get_args(FieldType))},
+        {
+            "zone": STRING,
+            "where": array_of(asked),
+            "equals": value,
+            "not_equals": value,
+            "minus": value,
+            "default": reference("scalar"),
+        },
     )
     return closed_object(
         {
@@ -137,7 +151,7 @@ def _record(look_ups: Sequence[LookUpTool], named: Schema) -> Schema:
             "arguments": array_of(asked),
             "fields": array_of(found),
         },
-        {"identity": array_of(closed_object({"name": STRING, "at": STRING}))},
+        {"each": STRING, "identity": array_of(closed_object({"name": STRING, "at": STRING}))},
     )
 
 
@@ -145,8 +159,9 @@ def _operators() -> list[str]:
     return [name for part in get_args(FactOperator) for name in get_args(part) or (part,)]
 
 
-def _references() -> list[Schema]:
-    return [closed_object({kind: STRING}) for kind in ("arg", "caller", "fact")]
+def _references(*kinds: str, scaled: bool = False) -> list[Schema]:
+    scale: Schema = {"times": WHOLE, "plus": WHOLE, "measure": one_of(["count"])} if scaled else {}
+    return [closed_object({kind: STRING}, scale) for kind in kinds]
 
 
 def _calls(servers: Iterable[str], condition: Schema) -> Schema:
@@ -199,14 +214,28 @@ def _declaration(entry: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {
         key: value for key, value in entry.items() if key != "name" and value is not None
     }
-    for key, value in (("arguments", "value"), ("identity", "at"), ("fields", "")):
-        items = objects(told.get(key))
-        if items is not None:
-            told[key] = {
-                str(item["name"]): item[value] if value else {k: v for k, v in item.items() if k != "name"}
-                for item in items
-            }
+    fields = objects(told.get("fields"))
+    for key, what in (("arguments", "value"), ("identity", "at")):
+        valued = _valued(told.get(key), what)
+        if valued is not None:
+            told[key] = valued
+    if fields is not None:
+        told["fields"] = {str(item["name"]): _field(item) for item in fields}
     return told
+
+
+def _field(item: Mapping[str, JsonValue]) -> JsonValue:
+    field: dict[str, JsonValue] = {key: item[key] for key in item if key != "name" and item[key] is not None}
+    chosen = _valued(field.get("where"))
+    if chosen is not None:
+        field["where"] = chosen
+    return field
+
+
+def _valued(listed: JsonValue, what: str = "value") -> dict[str, JsonValue] | None:
+    """Return what stands under a key of each entry, by the entries' names; None where there is no list."""
+    items = objects(listed)
+    return None if items is None else {str(item["name"]): item[what] for item in items}
 
 
 def joined_facts(of_answers: Mapping[str, Mapping[str, Fact]]) -> dict[str, Fact]:
@@ -250,11 +279,11 @@ def field_mistakes(facts: Mapping[str, Fact], look_ups: Sequence[LookUpTool]) ->
         if tool is None or not isinstance(fact, RecordFact) or not tool.fields:
             continue
         for field, declared in fact.fields.items():
-            there = tool.fields.get(declared.at)
-            if there is None:
+            there = _kinds_at(tool.fields, declared)
+            if not there:
                 mistakes.append(f"fact {quoted(name)}: the answer has nothing at {quoted(declared.at)}")
-            elif there != declared.type and (there, declared.type) != ("instant", "string"):
-                mistakes.append(f"fact {quoted(name)}: {quoted(field)} is of the type {there}")
+            elif not there & _readable_as(declared):
+                mistakes.append(f"fact {quoted(name)}: {quoted(field)} is of the type {min(there)}")
         mistakes += [
             f"fact {quoted(name)}: the answer has no single value at {quoted(at)} for the identity "
             f"{quoted(argument)}"
@@ -262,3 +291,24 @@ def field_mistakes(facts: Mapping[str, Fact], look_ups: Sequence[LookUpTool]) ->
             if tool.fields.get(at) not in ("string", "number", "boolean", "instant")
         ]
     return mistakes
+
+
+def _kinds_at(known: Mapping[str, str], declared: RecordField) -> set[str]:
+    """Return the types of what stands at a field's place; `*` of `where` is also any name of a member."""
+    if declared.type == "keys":
+        return {"keys" for place in known if place.startswith(f"{declared.at}/")}
+    steps = declared.at.split("/")
+    return {
+        kind
+        for place, kind in known.items()
+        if place == declared.at or (declared.where and pointers.covers(tuple(steps), tuple(place.split("/"))))
+    }
+
+
+def _readable_as(declared: RecordField) -> set[str]:
+    """Return the types of values that a field can be made of."""
+    if declared.equals is not None or declared.not_equals is not None:
+        singles = {"string", "number", "boolean", "instant"}
+    else:
+        singles = {declared.type, *(["instant"] if declared.type == "string" else [])}
+    return singles | ({f"{each}s" for each in singles} if declared.where else set())

@@ -9,7 +9,7 @@ from datetime import datetime
 from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
 from ironcurtain.decision.canonical.pointers import EVERY, escape, tokens
 from ironcurtain.model.annotations import Annotations
-from ironcurtain.model.facts import FactType
+from ironcurtain.model.records import FactType
 from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.samples import ToolSamples
 from ironcurtain.servers.tools import schema_problem
@@ -29,13 +29,14 @@ class LookUpTool:
 
     Attributes:
         arguments: What it is called with: by name, the schema.
-        fields: What can be asked of its answer: by JSON pointer, the type.
+        fields: What can be asked of its answer: by JSON pointer, the type; `strings`, `numbers`, `booleans`
+            and `instants` are the values of a list.
     """
 
     server: str
     tool: str
     arguments: Mapping[str, JsonValue]
-    fields: Mapping[str, FactType]
+    fields: Mapping[str, str]
 
 
 def look_up_tools(annotations: Annotations, tools: Tools, samples: ToolSamples) -> tuple[LookUpTool, ...]:
@@ -65,8 +66,8 @@ def look_up_tools(annotations: Annotations, tools: Tools, samples: ToolSamples) 
 
 def record_fields(
     schema: Mapping[str, JsonValue] | None, sample: Mapping[str, JsonValue] | None
-) -> dict[str, FactType]:
-    """Return what a record can be asked for: by JSON pointer, the type of the value.
+) -> dict[str, str]:
+    """Return what a record can be asked for: by JSON pointer, the type of the value, or of a list's values.
 
     Args:
         schema: The look-up tool's output schema, if it has one; one that is unusable counts as none.
@@ -116,8 +117,8 @@ def _of_value(value: JsonValue) -> FactType | None:
         return "string"
 
 
-def _type(kind: FactType | None, many: int) -> FactType | None:
-    """Return the type of a field; of a list of values only texts can be asked for."""
-    if many == 0:
+def _type(kind: FactType | None, many: int) -> str | None:
+    """Return the type of a field, in the plural for the values of a list."""
+    if many == 0 or kind is None:
         return kind
-    return "strings" if many == 1 and kind == "string" else None
+    return f"{kind}s" if many == 1 else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.conditions import ArgCondition
-from ironcurtain.model.facts import near
+from ironcurtain.model.records import near
 from ironcurtain.model.unknown_facts import demanded_type, is_relation, reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import quoted

@@ -24,13 +24,12 @@ from ironcurtain.model.facts import (
     CounterFact,
     Fact,
     LabelFact,
-    RecordFact,
     SaidFact,
     fact_types,
     lookups,
-    near,
 )
 from ironcurtain.model.policy import CompiledPolicy, Rule
+from ironcurtain.model.records import RecordFact, near
 from ironcurtain.model.unknown_facts import json_type, reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import quoted, visible

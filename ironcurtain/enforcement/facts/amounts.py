@@ -25,15 +25,25 @@ def amount_of(value: JsonValue) -> Decimal:
     Raises:
         AmountError: If it is missing, no number, negative, or too large to be counted exactly.
     """
+    amount = number_of(value)
+    if amount < 0:
+        raise AmountError("the amount is negative")
+    return abs(amount)  # -0.0 adds nothing
+
+
+def number_of(value: JsonValue) -> Decimal:
+    """Return a number as it was written.
+
+    Raises:
+        AmountError: If it is missing, no number, or too large to be counted exactly.
+    """
     if value is None:
         raise AmountError("the amount is missing")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise AmountError("the amount is no number")
     if not math.isfinite(value) or abs(value) > MAX_INTEGER:
         raise AmountError("the amount is too large to be counted")
-    if value < 0:
-        raise AmountError("the amount is negative")
-    return abs(Decimal(repr(value)))  # -0.0 adds nothing
+    return Decimal(repr(value))
 
 
 def read_total(text: str) -> Decimal:
@@ -75,7 +85,7 @@ def as_json(total: Decimal) -> int | float:
     Raises:
         AmountError: If no JSON number that everybody reads alike is that total.
     """
-    if total > MAX_INTEGER:
+    if abs(total) > MAX_INTEGER:
         raise AmountError("the total is too large to be decided on")
     if total == total.to_integral_value():
         return int(total)

@@ -10,7 +10,8 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.facts.matching import CallCondition
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
-from ironcurtain.model.facts import CounterFact, Fact, LabelFact, RecordFact, SaidFact, lookups
+from ironcurtain.model.facts import CounterFact, Fact, LabelFact, SaidFact, lookups
+from ironcurtain.model.records import RecordFact
 from ironcurtain.system import json_text
 
 

@@ -27,8 +27,10 @@ from ironcurtain.enforcement.audit.record_types import Booked
 from ironcurtain.enforcement.facts import clock
 from ironcurtain.enforcement.facts.additions import CountedCall, additions_of
 from ironcurtain.enforcement.facts.concerned import FactsOfTool, Labelled
+from ironcurtain.enforcement.facts.looked_up import LookedUp
 from ironcurtain.enforcement.facts.memory import SessionMemory, key_of
-from ironcurtain.enforcement.facts.records import AskServer, LookUpError, Raw, fields_of, look_up_of
+from ironcurtain.enforcement.facts.operands import Operands, Raw
+from ironcurtain.enforcement.facts.records import AskServer, LookUpError, fields_of, look_up_of
 from ironcurtain.enforcement.facts.said import said
 from ironcurtain.enforcement.facts.store import StoreError, TotalKey, TotalsStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
@@ -189,17 +191,20 @@ async def _book_shared(shared: list[Booked], gathered: Gathered, sources: Source
     return True
 
 
-async def _records(concerned: FactsOfTool, prepared: Prepared, ask: AskServer) -> Raw:
+async def _records(concerned: FactsOfTool, prepared: Prepared, ask: AskServer) -> dict[str, JsonValue]:
     """Look up the records of a call, in the order of their references; each look-up once."""
-    found: Raw = {}
+    records = LookedUp(Operands(prepared.call.arguments, prepared.caller, {}))
     answers: dict[bytes, Mapping[str, JsonValue]] = {}
     for name, fact in concerned.records:
-        asked = look_up_of(name, fact, prepared.call.arguments, prepared.caller, found)
-        place = json_text.canonical([asked.server, asked.tool, asked.arguments])
-        if place not in answers:
-            answers[place] = await _answer(name, partial(ask, asked))
-        found[name] = fields_of(name, fact, asked, answers[place])
-    return found
+        found: list[Raw] = []
+        for operands in records.needed(name, fact):
+            asked = look_up_of(name, fact, operands)
+            place = json_text.canonical([asked.server, asked.tool, asked.arguments])
+            if place not in answers:
+                answers[place] = await _answer(name, partial(ask, asked))
+            found.append(fields_of(name, fact, asked, answers[place], operands))
+        records.add(name, fact, found)
+    return {**records.values}
 
 
 def _said(concerned: FactsOfTool, prepared: Prepared, words: UserWords | None) -> dict[str, bool]:

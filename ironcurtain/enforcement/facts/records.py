@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
+from ironcurtain.enforcement.facts.fields import field_of
+from ironcurtain.enforcement.facts.operands import Operands, Raw, at
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
-from ironcurtain.model.facts import RecordFact, RecordField
+from ironcurtain.model.records import RecordFact
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 Result = Mapping[str, JsonValue]
-Raw = dict[str, JsonValue]
-"""The fields of a record by their declared names, as the answer has them."""
 
 
 @dataclass(frozen=True)
@@ -38,41 +38,27 @@ class LookUpError(Exception):
     """A look-up has no answer; the message says why, in our own words."""
 
 
-def look_up_of(
-    name: str, fact: RecordFact, args: Mapping[str, JsonValue], caller: Mapping[str, JsonValue], found: Raw
-) -> LookUp:
+def look_up_of(name: str, fact: RecordFact, operands: Operands) -> LookUp:
     """Return the look-up of a record.
 
     Args:
         name: The fact's name.
         fact: Its declaration.
-        args: The canonical arguments of the call that is decided.
-        caller: The facts about whom the agent acts for.
-        found: The records that were looked up before, by name.
+        operands: What its references lead to.
 
     Raises:
         FactUnavailableError: If a value that it is asked with is missing.
     """
-    roots: dict[str, JsonValue] = {"arg": dict(args), "caller": dict(caller), "fact": dict(found)}
     arguments: dict[str, JsonValue] = {}
     for argument, source in fact.arguments.items():
-        value = _sourced(source, roots)
+        value = operands.value(source)
         if value is None:
             raise FactUnavailableError(name, f"the look-up's argument {argument} is missing")
         arguments[argument] = value
     return LookUp(fact.server, fact.tool, arguments)
 
 
-def _sourced(source: JsonValue, roots: Mapping[str, JsonValue]) -> JsonValue:
-    if isinstance(source, dict) and len(source) == 1:
-        ((kind, place),) = source.items()
-        if kind in roots and isinstance(place, str):
-            steps = place.split("/") if kind == "fact" else pointers.steps_of(place)
-            return _at(roots[kind], tuple(steps))
-    return source
-
-
-def fields_of(name: str, fact: RecordFact, asked: LookUp, result: Result) -> Raw:
+def fields_of(name: str, fact: RecordFact, asked: LookUp, result: Result, operands: Operands) -> Raw:
     """Return the declared fields of an answer; whether they are of their types is seen by `normalise`.
 
     Raises:
@@ -85,9 +71,12 @@ def fields_of(name: str, fact: RecordFact, asked: LookUp, result: Result) -> Raw
     except json_text.MalformedJsonError:
         raise FactUnavailableError(name, "the answer is no strict JSON of at most 1 MiB") from None
     for argument, place in fact.identity.items():
-        if not same_json(_at(record, pointers.tokens(place)), asked.arguments.get(argument)):
+        if not same_json(at(record, pointers.tokens(place)), asked.arguments.get(argument)):
             raise FactUnavailableError(name, "the answer is about another record")
-    return {field: _field(f"{name}/{field}", declared, record) for field, declared in fact.fields.items()}
+    return {
+        field: field_of(f"{name}/{field}", declared, record, operands)
+        for field, declared in fact.fields.items()
+    }
 
 
 def record_of(result: Result) -> JsonValue:
@@ -103,18 +92,3 @@ def record_of(result: Result) -> JsonValue:
     if len(texts) != 1 or texts[0].get("type") != "text":
         raise json_text.MalformedJsonError("not one text")
     return json_text.parse(str(texts[0].get("text")))
-
-
-def _field(name: str, declared: RecordField, record: JsonValue) -> JsonValue:
-    steps = pointers.tokens(declared.at)
-    if pointers.is_missing(record, steps):
-        raise FactUnavailableError(name, "it is missing")
-    found = [value for _, value in pointers.matches(record, steps)]
-    return found if pointers.EVERY in steps else found[0]
-
-
-def _at(value: JsonValue, steps: tuple[str, ...]) -> JsonValue:
-    """Return what stands at a path of member names, or None."""
-    for step in steps:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value

@@ -9,8 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from ironcurtain.model.conditions import FactCondition
-from ironcurtain.model.facts import LabelFact, RecordFact, fact_types, lookups
+from ironcurtain.model.facts import LabelFact, fact_types, lookups
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.records import RecordFact
 from ironcurtain.model.times import minutes_within, seconds_of
 
 ORDER: dict[str, Any] = {

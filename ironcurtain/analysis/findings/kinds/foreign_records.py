@@ -8,7 +8,7 @@ from ironcurtain.analysis.findings.context import FindingDraft, rule_content
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.model.conditions import If
-from ironcurtain.model.facts import RecordFact
+from ironcurtain.model.records import RecordFact
 from ironcurtain.model.unknown_facts import reference
 from ironcurtain.system.text import visible
 

@@ -16,7 +16,8 @@ from ironcurtain.compiler.rules.asked_facts import (
     read_facts,
 )
 from ironcurtain.compiler.rules.look_ups import LookUpTool
-from ironcurtain.model.facts import RecordFact, SaidFact
+from ironcurtain.model.facts import SaidFact
+from ironcurtain.model.records import RecordFact
 
 ORDER: dict[str, Any] = {
     "name": "order",

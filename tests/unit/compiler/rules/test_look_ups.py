@@ -27,6 +27,7 @@ def test_the_fields_of_a_sample() -> None:
         "/created_at": "instant",
         "/day": "string",
         "/items/*/id": "strings",
+        "/items/*/price": "numbers",
         "/tags/*": "strings",
         "/a~1b": "string",
     }

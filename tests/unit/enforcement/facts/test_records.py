@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from ironcurtain.enforcement.facts.answers import may_be_given
+from ironcurtain.enforcement.facts.operands import Operands
 from ironcurtain.enforcement.facts.records import LookUp, fields_of, look_up_of
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
-from ironcurtain.model.facts import LabelFact, RecordFact
+from ironcurtain.model.facts import LabelFact
+from ironcurtain.model.records import RecordFact
 
 FACT = RecordFact.model_validate(
     {
@@ -32,11 +34,12 @@ FACT = RecordFact.model_validate(
 )
 ARGS: dict[str, Any] = {"items": {"first": "i1"}}
 RECORD: dict[str, Any] = {"id": "u1", "address": {"city": "Ulm"}, "cards": [{"id": "c2"}, {"id": "c1"}]}
+NOTHING = Operands({}, {}, {})
 ASKED = LookUp("shop", "get_user", {"user": "u1"})
 
 
 def test_a_look_up_is_asked_with_arguments_caller_and_earlier_records() -> None:
-    found = look_up_of("owner", FACT, ARGS, {"sub": "ann"}, {"order": {"user_id": "u1"}})
+    found = look_up_of("owner", FACT, Operands(ARGS, {"sub": "ann"}, {"order": {"user_id": "u1"}}))
     assert found.arguments == {"user": "u1", "for": "ann", "item": "i1", "language": "en"}
 
 
@@ -48,14 +51,14 @@ def test_a_look_up_without_one_of_its_values_is_not_made(
     args: dict[str, Any], caller: dict[str, Any], order: dict[str, Any]
 ) -> None:
     with pytest.raises(FactUnavailableError, match=r"argument .* is missing"):
-        look_up_of("owner", FACT, args, caller, {"order": order})
+        look_up_of("owner", FACT, Operands(args, caller, {"order": order}))
 
 
 def test_fields_are_taken_from_structured_content_and_else_from_the_one_text() -> None:
     expected = {"city": "Ulm", "cards": ["c2", "c1"]}
-    assert fields_of("owner", FACT, ASKED, {"structuredContent": RECORD}) == expected
+    assert fields_of("owner", FACT, ASKED, {"structuredContent": RECORD}, NOTHING) == expected
     text = '{"id": "u1", "address": {"city": "Ulm"}, "cards": [{"id": "c2"}, {"id": "c1"}]}'
-    assert fields_of("owner", FACT, ASKED, {"content": [{"type": "text", "text": text}]}) == expected
+    assert fields_of("owner", FACT, ASKED, {"content": [{"type": "text", "text": text}]}, NOTHING) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_fields_are_taken_from_structured_content_and_else_from_the_one_text() -
 )
 def test_what_is_no_such_record_refuses_the_call(answer: dict[str, Any]) -> None:
     with pytest.raises(FactUnavailableError):
-        fields_of("owner", FACT, ASKED, answer)
+        fields_of("owner", FACT, ASKED, answer, NOTHING)
 
 
 LABEL = LabelFact.model_validate(
