@@ -25,6 +25,7 @@ from ironcurtain.analysis.findings.context import answers_of
 from ironcurtain.analysis.findings.contradictions import contradictions, overruled
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.guarantees.spoken_of import overlaps, speaks_of, wanted_classes
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.escalation import checks_of
 from ironcurtain.engine.command import OpaCommand
@@ -186,7 +187,14 @@ def _clauses(
             rules=_share(rules, reached.rules),
             missed=tuple(sorted(set(rules) - reached.rules)),
             asked=asked,
+            asked_of_caller=_asked_of_caller(analysis.content, rules),
         )
+
+
+def _asked_of_caller(content: PolicyContent, rules: Iterable[str]) -> tuple[str, ...]:
+    """Return the approvers whom rules ask and who are the principal."""
+    named = {content.rules[rule].approver for rule in rules}
+    return tuple(sorted(name for name, each in content.approvers.items() if each.is_caller and name in named))
 
 
 def _asked(analysis: PolicyAnalysis, clause: str) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ class ClauseCoverage(Frozen):
         missed: The names of those of its rules that nothing reaches.
         asked: `SERVER/TOOL` of each tool whose requests to a person tell them to check the clause, because no
             rule can test it: so far it is asked, and not implemented.
+        asked_of_caller: The approvers whom its rules ask and who are the principal: so far it is not enforced
+            against them.
     """
 
     clause: str
@@ -42,6 +44,7 @@ class ClauseCoverage(Frozen):
     rules: Share
     missed: tuple[str, ...] = ()
     asked: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    asked_of_caller: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
 
 class MissedCell(Frozen):

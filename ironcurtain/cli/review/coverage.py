@@ -96,6 +96,8 @@ def _lines(report: CoverageReport) -> Iterator[str]:
         missed = f"; never reached: {names}" if names else ""
         asked = ", ".join(visible(tool) for tool in clause.asked)
         missed += f"; asked, not implemented: {asked}" if asked else ""
+        for name in map(visible, clause.asked_of_caller):
+            missed += f"; asked of {name}, so not enforced against {name}"
         yield (
             f"{visible(clause.clause)}: {counted(clause.scenarios, 'scenario')}, "
             f"{counted(clause.guarantees, 'guarantee')}, "

@@ -245,6 +245,7 @@ def test_reports_say_what_is_asked_and_what_is_asked_of_the_principal() -> None:
     assert "C1 asked of customer, so not enforced against customer" in text
     covered = coverage(analysis, (), opa)
     assert {each.clause: each.asked for each in covered.clauses}["C2"] == ("files/send_mail",)
+    assert {each.clause: each.asked_of_caller for each in covered.clauses} == {"C1": ("customer",), "C2": ()}
     demanded = Guarantees.model_validate_json(
         json_text.canonical(
             {
