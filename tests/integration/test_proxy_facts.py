@@ -7,8 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
+from support.policies import rule
 from support.proxied import Place, text_of, until, visit_all
-from support.remembered import ORDER, Shop
+from support.remembered import FACTS, ORDER, Shop, fact
 
 pytestmark = pytest.mark.timeout(600)
 CHECKED = "The call could not be checked"
@@ -79,6 +80,43 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exception]:
 def test_a_proxy_with_declared_facts(visit: str, outcomes: dict[str, Exception]) -> None:
     if visit in outcomes:
         raise outcomes[visit]
+
+
+def test_the_totals_of_a_look_up_include_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As evidence takes it: what no total of a call permits, no look-up does either."""
+    reads = {"source": "counter", "clause": "C1", "of": {"tool": ["get_order"]}}
+    monkeypatch.setitem(FACTS, "reads", {**reads, "per": "session", "window": "session"})
+    none = rule("reading", "allow", tool=["get_order"], facts=[fact("reads", "le", 0)])
+    pending = rule(
+        "pending", "allow", tool=["cancel_order"], facts=[fact("order/status", "equals", "pending")]
+    )
+    shop = Shop(tmp_path.resolve(), [none, pending])
+
+    async def cancel(client: Client, _place: Place) -> None:
+        assert (await client.call_tool("shop__cancel_order", {"order_id": "o1"})).is_error
+        look_up, _ = shop.decisions
+        assert (look_up["verdict"], look_up["facts"]["values"]) == ("deny", {"reads": 1})
+        assert not shop.called("get_order")
+
+    for error in visit_all(shop, {"cancel": cancel}, up=["shop"]).values():
+        raise error
+
+
+def test_look_ups_book_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = {"source": "counter", "clause": "C1", "of": {"tool": ["get_order"]}}
+    monkeypatch.setitem(FACTS, "reads", {**reads, "per": "session", "window": "session"})
+    one = rule("reading", "allow", tool=["get_order"], facts=[fact("reads", "le", 1)])
+    pending = rule(
+        "pending", "allow", tool=["cancel_order"], facts=[fact("order/status", "equals", "pending")]
+    )
+    shop = Shop(tmp_path.resolve(), [one, pending])
+
+    async def cancel(client: Client, _place: Place) -> None:
+        for _ in range(2):
+            assert not (await client.call_tool("shop__cancel_order", {"order_id": "o1"})).is_error
+
+    for error in visit_all(shop, {"cancel": cancel}, up=["shop"]).values():
+        raise error
 
 
 def test_the_state_of_a_session_is_printed(tmp_path: Path) -> None:

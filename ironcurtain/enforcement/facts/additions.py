@@ -31,13 +31,13 @@ class CountedCall:
     """One counter that concerns a call: what the call adds, and where that is kept.
 
     Attributes:
-        is_counted: Whether it is one of the calls that the counter counts.
+        is_booked: Whether it is one of the calls that the counter counts and keeps.
     """
 
     counted: Counted
     booked: Booked
     amount: Decimal
-    is_counted: bool
+    is_booked: bool
 
     @property
     def key(self) -> TotalKey | None:
@@ -77,7 +77,7 @@ class Additions:
     def booked(self) -> tuple[Booked, ...]:
         """What is booked when the call is sent."""
         labels = (Booked(fact=each.name) for each in self.given if each.fact.from_result is None)
-        return (*(each.booked for each in self.counted if each.is_counted), *labels)
+        return (*(each.booked for each in self.counted if each.is_booked), *labels)
 
     @property
     def awaited(self) -> tuple[Labelled, ...]:
@@ -144,7 +144,7 @@ def _counted(counted: Counted, prepared: Prepared, caller: Digest, at: datetime)
         caller=caller if is_shared else None,
         declared=counted.declared if is_shared else "",
     )
-    return CountedCall(counted, booked, amount, is_counted)
+    return CountedCall(counted, booked, amount, is_counted and counted.is_booked)
 
 
 def _amount(counted: Counted, prepared: Prepared) -> Decimal:

@@ -23,6 +23,7 @@ class Counted:
         declared: Digest of what it counts: with its name, which counter of a store it is.
         condition: Whether a call is counted; None where no call of the tool is.
         is_tested: Whether a rule about the tool tests it.
+        is_booked: Whether a call that is counted is booked, too; a look-up is not.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Counted:
     declared: str
     condition: CallCondition | None
     is_tested: bool
+    is_booked: bool = True
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,12 @@ class FactsOfTool:
 
     @property
     def for_look_up(self) -> FactsOfTool:
-        """What concerns a look-up of the tool: it is decided without records, and books nothing."""
+        """What concerns a look-up of the tool: it is decided without records, and books nothing.
+
+        Its totals include it all the same, as those of every call do: evidence takes that for granted.
+        """
         kept = {name: fact for name, fact in self.declarations.items() if not isinstance(fact, RecordFact)}
-        counters = tuple(replace(each, condition=None) for each in self.counters if each.is_tested)
+        counters = tuple(replace(each, is_booked=False) for each in self.counters if each.is_tested)
         return FactsOfTool(kept, (), counters, self.labels, (), self.said)
 
 
