@@ -240,7 +240,7 @@ class Policy:
             arguments: An object, or its JSON text.
             caller: Facts about whom the agent acts for, from a source that you trust.
             facts: Values of the facts that the policy declares, as `known_facts` returns them; one that is
-                left out, or of another type than declared, is not known.
+                left out, of another type than declared, or a total without this call, is not known.
         """
         return self.decide_many([Call(server, tool, arguments, caller, facts=facts)])[0]
 

@@ -17,7 +17,7 @@ from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.escalation import with_checklist
-from ironcurtain.decision.facts import known_facts
+from ironcurtain.decision.facts import known_facts, with_whole_totals
 from ironcurtain.decision.finalize import merge, read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
@@ -179,7 +179,7 @@ def trace(call: Call, policy: LoadedPolicy) -> Trace:
             canonical.resources,
             minimum.discharged,
             policy.patterns,
-            _declared(call, policy),
+            _declared(call, policy, canonical.arguments),
         )
     except Exception as error:  # noqa: BLE001 - totality, as in decide
         found.outcome = _refused(base, error, found.canonical)
@@ -242,12 +242,15 @@ def _facts(call: Call) -> dict[str, JsonValue]:
         ) from None
 
 
-def _declared(call: Call, policy: LoadedPolicy) -> dict[str, JsonValue] | None:
+def _declared(
+    call: Call, policy: LoadedPolicy, arguments: dict[str, JsonValue]
+) -> dict[str, JsonValue] | None:
     """Return the declared facts that are known; None where the policy declares none."""
     if not policy.facts:
         return None
     try:
-        return known_facts(policy.facts, json_text.members(json_text.plain(dict(call.facts or {}))))
+        known = known_facts(policy.facts, json_text.members(json_text.plain(dict(call.facts or {}))))
+        return with_whole_totals(policy.facts, known, call.server, call.tool, arguments)
     except (json_text.MalformedJsonError, TypeError, ValueError):
         raise Refusal(ReservedRule.MALFORMED_CALL, "The declared facts are no strict JSON object.") from None
 

@@ -13,6 +13,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TypeAlias
 
+from ironcurtain.decision.canonical import pointers
 from ironcurtain.errors import ScenarioError
 from ironcurtain.model.facts import ClockFact, CounterFact, Fact, LabelFact, SaidFact, fact_types
 from ironcurtain.model.records import FactType, RecordFact, near
@@ -65,6 +66,30 @@ def known_facts(facts: Mapping[str, Fact], values: Mapping[str, JsonValue]) -> F
     return {
         name: value for name, value in read.items() if value is not None and _can_be(facts.get(name), value)
     }
+
+
+def with_whole_totals(
+    facts: Mapping[str, Fact], values: FactValues, server: str, tool: str, args: Mapping[str, JsonValue]
+) -> FactValues:
+    """Return the values without totals that do not include the call itself: those are not known.
+
+    Args:
+        facts: The declarations.
+        values: As `known_facts` returns them.
+        server: The call's server.
+        tool: Its tool.
+        args: Its canonical arguments.
+    """
+
+    def lacks_call(name: str, value: JsonValue) -> bool:
+        fact = facts.get(name)
+        if not isinstance(fact, CounterFact) or not fact.counts_every(server, tool):
+            return False
+        added = args.get(pointers.steps_of(fact.add.arg)[0]) if fact.add is not None else 1
+        total, amount = _number(value), _number(added)
+        return total is not None and amount is not None and total < amount
+
+    return {name: value for name, value in values.items() if not lacks_call(name, value)}
 
 
 def stated_facts(facts: Mapping[str, Fact], stated: Mapping[str, JsonValue], at: str | None) -> FactValues:

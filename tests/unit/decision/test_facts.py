@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 from support.spaces_facts import DECLARED
 
-from ironcurtain.decision.facts import known_facts, normalise, stated_facts
+from ironcurtain.decision.facts import known_facts, normalise, stated_facts, with_whole_totals
 from ironcurtain.errors import ScenarioError
 from ironcurtain.model.facts import Fact
 
@@ -111,3 +111,22 @@ def test_people_state_facts_by_name_or_as_a_decision_sees_them() -> None:
 def test_what_people_state_amiss_is_an_error(stated: dict[str, Any], at: str | None, words: str) -> None:
     with pytest.raises(ScenarioError, match=words):
         stated_facts(FACTS, stated, at)
+
+
+@pytest.mark.parametrize(
+    ("tool", "paid", "known"),
+    [("pay", 99, False), ("pay", 100, True), ("pay", 130, True), ("send", 99, True)],
+)
+def test_a_total_that_does_not_include_the_call_is_not_known(tool: str, paid: int, known: bool) -> None:
+    """Evidence examines no such call: a payment above the budget would pass with what was paid before it."""
+    values = with_whole_totals(FACTS, {"paid": paid, "private": True}, "shop", tool, {"amount": 100})
+    assert ("paid" in values) is known
+    assert values["private"] is True
+
+
+def test_a_count_without_the_call_is_not_known() -> None:
+    calls = {"source": "counter", "clause": "C1", "of": {"tool": ["pay"]}, "per": "session"}
+    written = json.dumps({"calls": {**calls, "window": "session"}})
+    facts: dict[str, Fact] = TypeAdapter(dict[str, Fact]).validate_json(written)
+    assert with_whole_totals(facts, {"calls": 0}, "shop", "pay", {}) == {}
+    assert with_whole_totals(facts, {"calls": 1}, "shop", "pay", {}) == {"calls": 1}

@@ -42,21 +42,11 @@ def declared_facts(sides: Sequence[Mapping[str, Fact]], server: str, tool: str) 
         name: added[0]
         for facts in sides
         for name, fact in facts.items()
-        if isinstance(fact, CounterFact) and fact.add is not None and _counts(fact, server, tool)
+        if isinstance(fact, CounterFact) and fact.add is not None and fact.counts_every(server, tool)
         for added in [pointers.steps_of(fact.add.arg)]
         if len(added) == 1
     }
     return DeclaredFacts(_schema(sides, server, tool), totals)
-
-
-def _counts(fact: CounterFact, server: str, tool: str) -> bool:
-    """Tell whether a counter counts every call of a tool, whatever its arguments are."""
-    tested = {key for key, value in fact.of.model_dump(exclude_defaults=True).items() if value is not None}
-    return (
-        tested <= {"server", "tool"}
-        and (fact.of.server is None or server in fact.of.server)
-        and (fact.of.tool is None or tool in fact.of.tool)
-    )
 
 
 def _schema(sides: Iterable[Mapping[str, Fact]], server: str, tool: str) -> ArgumentSchema:
@@ -67,7 +57,7 @@ def _schema(sides: Iterable[Mapping[str, Fact]], server: str, tool: str) -> Argu
             if isinstance(fact, CounterFact):
                 is_count = fact.add is None
                 schema["type"] = "integer" if is_count else "number"
-                schema["minimum"] = 1 if is_count and _counts(fact, server, tool) else 0
+                schema["minimum"] = 1 if is_count and fact.counts_every(server, tool) else 0
             known = found.setdefault(name, [])
             if schema not in known:
                 known.append(schema)
