@@ -27,6 +27,7 @@ NEEDED = [
     (["compile"], "mcp"),
     (["servers", "add", "more", "--", "/bin/cat"], "mcp"),
     (["wrap", "client.json", "--bundle", "generated/bundle"], "mcp"),
+    (["web"], "web"),
 ]
 
 

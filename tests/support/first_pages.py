@@ -16,6 +16,9 @@ import click
 
 from ironcurtain.cli.main import cli, run
 
+SERVING = {("web",): ["--port", "none"]}
+"""What serves until it is ended gets an option that is wrong instead."""
+
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield every command below a group by its words."""
@@ -33,7 +36,7 @@ def main() -> None:
     """Print the first pages."""
     found = []
     for path in commands(cli):
-        for more in (["--help"], []):
+        for more in (["--help"], SERVING.get(path, [])):
             with tempfile.TemporaryDirectory() as empty, Printed() as printed:
                 os.chdir(empty)
                 code = run([*path, *more])
