@@ -16,7 +16,7 @@ import click
 
 from ironcurtain.cli.main import cli, run
 
-SERVING = {("web",): ["--port", "none"]}
+SERVING: dict[tuple[str, ...], list[str]] = {("web",): ["--port", "none"]}
 """What serves until it is ended gets an option that is wrong instead."""
 
 
