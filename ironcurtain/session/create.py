@@ -17,6 +17,7 @@ from typing import Any
 from mcp import Client
 from mcp.server import Server
 
+from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_paths
 from ironcurtain.enforcement.facts.store_place import StorePlace
 from ironcurtain.enforcement.facts.user_words import UserWords
@@ -30,8 +31,7 @@ from ironcurtain.session.history import UNKNOWN, completed
 from ironcurtain.session.limits import NO_LIMITS, TURN, Budget, Limits
 from ironcurtain.session.log import session_log
 from ironcurtain.session.model import open_model
-from ironcurtain.session.session import Parts, Session
-from ironcurtain.session.system_prompt import system_prompt
+from ironcurtain.session.session import Parts, Session, SessionRules
 from ironcurtain.session.toolset import EnforcedToolset, LastDecision
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -48,6 +48,7 @@ class SessionSettings:
         protected: Paths that no tool may touch, beside those that `Policy.load` names.
         expect_revision, verify_key, min_serial: Which bundle is the right one, as for `Policy.load`.
         opa, engine, engine_ca, engine_token_file: Who decides, as for `Policy.load`.
+        approvers: The people behind the names that rules use; `user` is whose account this is.
         caller: Facts about whom the agent acts for.
         attended: Whether anybody can be asked; without, what the policy escalates is refused at once.
         seconds: Seconds that a person has to answer; the call waits for as long.
@@ -67,6 +68,7 @@ class SessionSettings:
     engine: tuple[str, ...] = ()
     engine_ca: Path | None = None
     engine_token_file: Path | None = None
+    approvers: Approvers = field(default_factory=partial(Approvers.parse, (), has_own_user=True))
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
     attended: bool = True
     seconds: float = 600.0
@@ -81,6 +83,7 @@ class SessionSettings:
             "the key that the signature is checked with": self.verify_key,
             "the certificates that engines are known by": self.engine_ca,
             "the engine's token": self.engine_token_file,
+            **self.approvers.files,
         }
         return {what: path for what, path in named.items() if path is not None}
 
@@ -133,7 +136,13 @@ async def create_session(
             directory,
             words,
             partial(ApprovalInbox.open, *default_paths()),
-            system_prompt(workspace, attended=settings.attended),
+            SessionRules(
+                policy.loaded.content,
+                workspace,
+                settings.attended,
+                settings.seconds,
+                (settings.turn, settings.whole),
+            ),
             partial(Budget, "turn", settings.turn),
             Budget("session", settings.whole),
         )
@@ -230,6 +239,7 @@ def _options(settings: SessionSettings, workspace: Path | None, session: str) ->
         patience=settings.seconds,
         seconds=settings.seconds,
         approver=settings.attended,
+        approvers=settings.approvers,
         caller=settings.caller,
         state=settings.state,
     )

@@ -48,6 +48,15 @@ class Limits:
     seconds: float | None = None
     cost: Decimal | None = None
 
+    def __str__(self) -> str:
+        """Return the limits as people read them."""
+        named = [
+            f"{most:,} {_WORDS[limit.name]}"
+            for limit in fields(self)
+            if (most := getattr(self, limit.name)) is not None
+        ]
+        return ", ".join(named) or "without limits"
+
     def share(self, used: Used) -> dict[str, Decimal]:
         """Return, of each limit, the share that is used."""
         shares = {}

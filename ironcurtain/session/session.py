@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from pydantic_ai import Agent
@@ -31,6 +32,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import UsageLimits
 
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import ApprovalStatus, Scope
 from ironcurtain.enforcement.facts.user_words import UserWords
@@ -38,8 +40,10 @@ from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError
 from ironcurtain.session.directory import SessionDirectory
 from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece
 from ironcurtain.session.history import CALLED_OFF, completed
-from ironcurtain.session.limits import Budget, LimitReachedError, Used, cost_of
+from ironcurtain.session.limits import Budget, LimitReachedError, Limits, Used, cost_of
 from ironcurtain.session.model import SessionModel
+from ironcurtain.session.permissions import ToolPermissions, permissions, policy_lines
+from ironcurtain.session.system_prompt import system_prompt
 from ironcurtain.session.toolset import RETRIES, EnforcedToolset
 from ironcurtain.system.text import visible
 
@@ -77,6 +81,39 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class SessionRules:
+    """What a session is enforced by, as its agent and its person are told.
+
+    Attributes:
+        content: The policy.
+        workspace: The agent's working directory.
+        attended: Whether anybody can be asked.
+        seconds: Seconds that a person has to answer.
+        limits: Of a turn, and of the session.
+    """
+
+    content: PolicyContent
+    workspace: Path | None
+    attended: bool
+    seconds: float
+    limits: tuple[Limits, Limits]
+
+    def tools(self, listed: Collection[str]) -> ToolPermissions:
+        """Return what the policy says of the tools, of which some are offered."""
+        return permissions(self.content, listed, has_workspace=self.workspace is not None)
+
+    def prompt(self, listed: Collection[str]) -> str:
+        """Return the system prompt."""
+        return system_prompt(self.workspace, self.tools(listed), attended=self.attended)
+
+    def lines(self, listed: Collection[str]) -> list[str]:
+        """Return what the session may do, for its person."""
+        turn, whole = self.limits
+        told = policy_lines(self.content, self.tools(listed), attended=self.attended, seconds=self.seconds)
+        return [*told, f"limits: a turn {turn}; the session {whole}"]
+
+
+@dataclass(frozen=True)
 class Parts:
     """What a session works with; `create_session` opens it."""
 
@@ -85,7 +122,7 @@ class Parts:
     directory: SessionDirectory
     words: UserWords
     inbox: Callable[[], ApprovalInbox | None]
-    instructions: str
+    rules: SessionRules
     turn: Callable[[], Budget]
     whole: Budget
 
@@ -109,7 +146,8 @@ class Session:
         self._cancelled = False
         self._agent = Agent(
             parts.model.model,
-            instructions=parts.instructions,
+            # The tools may change between two turns, and with them what is told of them.
+            instructions=partial(_instructions, parts),
             toolsets=[parts.toolset],
             retries={"tools": RETRIES},
         )
@@ -151,14 +189,18 @@ class Session:
                 and status.request.session == self.id
             )
 
-    def policy_lines(self) -> list[str]:
-        """Return what this session may do, in a few lines."""
+    async def policy_lines(self) -> list[str]:
+        """Return what this session may do, in ten lines."""
+        parts = self._parts
+        if not parts.toolset.names:
+            await parts.toolset.refresh()
+        workspace = parts.rules.workspace
         return [
-            f"policy {self._parts.directory.record.revision}",
-            f"workspace {self._parts.directory.record.workspace or 'none'}",
-            f"model {self._parts.model.name}",
-            "tools of which some call can be permitted: " + (", ".join(self._parts.toolset.names) or "none"),
-            "clauses: ironcurtain matrix and ironcurtain explain show what each decides",
+            f"policy {parts.directory.record.revision}",
+            f"model {parts.model.name}",
+            f"workspace {workspace}: contained tools need no rule in it" if workspace else "no workspace",
+            *parts.rules.lines(parts.toolset.names),
+            "more: ironcurtain matrix shows what each tool may do where, ironcurtain explain one clause",
         ]
 
     def listen(self, listener: EventListener) -> None:
@@ -333,6 +375,10 @@ class Session:
             self._turn = None
             if self._state is SessionState.RUNNING:
                 self._state = SessionState.READY
+
+
+def _instructions(parts: Parts) -> str:
+    return parts.rules.prompt(parts.toolset.names)
 
 
 def _model_error(error: AgentRunError) -> IronCurtainError:

@@ -199,6 +199,7 @@ def test_a_session_that_was_killed_goes_on_and_repeats_no_call(started: Started)
         (["Task", "--resume", "nothing"], 2, "there is no session"),
         (["Task", "--sandbox", "."], 2, "holds the bundle"),
         (["Task", "--turn-steps", "0"], 2, "turn-steps"),
+        (["Task", "--approver", "boss=client"], 2, "no client at which a person sits"),
     ],
 )
 def test_wrong_options_are_told(started: Started, arguments: list[str], code: int, said: str) -> None:
@@ -225,6 +226,8 @@ def test_a_conversation_at_a_terminal_with_its_commands(started: Started) -> Non
         ("rule: default-deny", ""),
         ("\n>", "/policy\r"),
         ("model anthropic:test-model", ""),
+        ("always ask: 1 (fix/remove)", ""),
+        ("limits: a turn 100 steps; the session without limits", ""),
         ("\n>", "remove the note\r"),
         ("[why]>", "approve\r"),
         ("Removed.", ""),

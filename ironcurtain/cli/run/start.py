@@ -69,6 +69,14 @@ def _limit_options(command: F) -> F:
     metavar="SECONDS",
     help="How long a person has to answer.",
 )
+@click.option(
+    "--approver",
+    "approvers",
+    metavar="NAME=PERSON",
+    multiple=True,
+    help="Who the rules' approver NAME is: account (who answers here or with `ironcurtain approvals`), or "
+    "the file of a public key; repeatable.",
+)
 @_limit_options
 def command(
     *,
@@ -136,14 +144,21 @@ def _settings(
     *,
     caller: str | None,
     no_approver: bool,
+    approvers: tuple[str, ...],
     answer_within: float,
     state: str | None,
     **chosen: Any,  # noqa: ANN401 - limits, and the options of the policy
 ) -> SessionSettings:
     from ironcurtain.cli.options.bundle_argument import caller_facts
+    from ironcurtain.enforcement.approvals.approvers import Approvers
     from ironcurtain.enforcement.facts.store_place import StorePlace
     from ironcurtain.session.create import SessionSettings
 
+    people = Approvers.parse(approvers, has_own_user=True)
+    if "client" in people.named.values():
+        raise UsageError(
+            "a session has no client at which a person sits", where="--approver", hint="Write NAME=account."
+        )
     turn, whole = _limits("turn", chosen), _limits("session", chosen)
     return _deployed(
         partial(
@@ -151,6 +166,7 @@ def _settings(
             bundle=Path(bundle),
             caller=caller_facts(caller) or {},
             attended=not no_approver,
+            approvers=people,
             seconds=answer_within,
             state=StorePlace.parse(state),
             turn=turn,

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, Scope
 from ironcurtain.errors import SessionError
 from ironcurtain.session.session import Session
+from ironcurtain.system.text import visible
 
 Read = Callable[[str], Awaitable[str]]
 """Reads a line of the person's; its argument is the prompt. Ends with EOFError where there is nobody."""
@@ -67,6 +68,12 @@ async def _answered(
         return False
     if word in ("session", "approve-session") and not request.session_offer.covers:
         say(f"It cannot be approved for the session: {request.session_offer.why_not}")
+        return False
+    if word != "deny" and request.answered_by == "key":
+        say(
+            f"Only {visible(request.approver or '')} can approve it, with a key of their own, as "
+            f"`ironcurtain approvals approve {request.id[:4]} --approver-key FILE` in another terminal."
+        )
         return False
     scope: Scope = "once" if word in ("approve", "deny") else "session"
     try:

@@ -19,6 +19,10 @@ from ironcurtain.system.text import counted, visible
 Say = Callable[[str], None]
 _LAST = 10
 
+_BECAME = {
+    "recorded": "Recorded.",
+    "other-approver": "It does not count: it asks for another approver; /pending shows whom.",
+}
 COMMANDS = {
     "/approve": "[ID]: approve a call that waits, once",
     "/approve-session": "[ID]: approve it and calls like it, for this session",
@@ -110,7 +114,7 @@ class Commands:
             scope="session" if session else "once",
             reason="" if approved else reason.strip(),
         )
-        self._say({"recorded": "Recorded."}.get(became, f"It does not count: {became}."))
+        self._say(_BECAME.get(became, f"It does not count: {became}."))
 
     async def _pending(self, _: str) -> None:
         waiting = self._session.pending
@@ -120,7 +124,7 @@ class Commands:
     # -- what the session is and did ------------------------------------------------------------
 
     async def _policy(self, _: str) -> None:
-        self._say("\n".join(self._session.policy_lines()[:_LAST]))
+        self._say("\n".join(await self._session.policy_lines()))
 
     async def _why(self, _: str) -> None:
         refused = [call for call in self._calls if not call.happened]

@@ -1,0 +1,90 @@
+"""What a session may do with its tools, before any call is made: for the agent's prompt and for the person.
+
+A tool that is offered may still be refused call by call; what always asks, and what is never permitted, holds
+for every call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ironcurtain.analysis.engine.rules.rules import rules_of_tool
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
+from ironcurtain.decision.roles import Registry
+from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.text import counted, cut, visible
+
+SEPARATOR = "__"
+_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class ToolPermissions:
+    """The tools of a session, as `server__tool`.
+
+    Attributes:
+        open: Of which some call may be done without anybody being asked.
+        asked: Of which every call that is permitted asks a person first.
+        never: Of which no call is permitted.
+    """
+
+    open: tuple[str, ...]
+    asked: tuple[str, ...]
+    never: tuple[str, ...]
+
+
+def permissions(content: PolicyContent, listed: Collection[str], *, has_workspace: bool) -> ToolPermissions:
+    """Return what rules say of tools.
+
+    Args:
+        content: The policy.
+        listed: The tools that are offered, as `server__tool`; narrowing has left out what nothing permits.
+        has_workspace: Whether there is a workspace, in which contained tools need no rule.
+    """
+    asked, never = [], []
+    serving = {name.partition(SEPARATOR)[0] for name in listed}
+    for server, annotated in content.annotations.servers.items():
+        for tool in annotated.tools:
+            name = f"{server}{SEPARATOR}{tool.tool}"
+            if name not in listed:
+                never += [name] if server in serving and tool.tool not in RESERVED else []
+            elif not _may_be_open(content, server, tool, has_workspace=has_workspace):
+                asked.append(name)
+    return ToolPermissions(tuple(name for name in listed if name not in asked), tuple(asked), tuple(never))
+
+
+def _may_be_open(content: PolicyContent, server: str, tool: ToolAnnotation, *, has_workspace: bool) -> bool:
+    registry = Registry(with_reserved_roles(content.annotations.roles))
+    roles = {role for argument in tool.args for role in argument.possible_roles}
+    if has_workspace and tool.contained and any(registry[role].containable for role in roles):
+        return True
+    return any(rule.then is Verdict.ALLOW for rule in rules_of_tool(content, server, tool, {}))
+
+
+def policy_lines(
+    content: PolicyContent, tools: ToolPermissions, *, attended: bool, seconds: float
+) -> list[str]:
+    """Return what the policy lets a session do, in lines that a person reads."""
+    verdicts = Counter(rule.then for rule in content.rules.values())
+    rules = ", ".join(f"{verdicts[then]} {then}" for then in (Verdict.ALLOW, Verdict.ESCALATE, Verdict.DENY))
+    who = (
+        f"a person has {seconds:,.0f} s to answer; without an answer it is refused"
+        if attended
+        else ("nobody is asked; what would ask is refused")
+    )
+    return [
+        f"{counted(len(content.rules), 'rule')} ({rules}); what no rule allows is denied",
+        f"may go on without asking: {_names(tools.open)}",
+        f"always ask: {_names(tools.asked)}",
+        f"never: {_names(tools.never)}",
+        f"where asked: {who}",
+    ]
+
+
+def _names(names: Collection[str]) -> str:
+    shown = cut(", ".join(visible(name.replace(SEPARATOR, "/", 1)) for name in names), _SHOWN)
+    return f"{len(names)} ({shown})" if names else "none"
