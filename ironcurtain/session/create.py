@@ -123,6 +123,7 @@ async def create_session(
     policy = await asyncio.to_thread(_load, settings, workspace)
     hearing, recorded = Listeners(listeners), LastDecision()
     async with AsyncExitStack() as stack:
+        stack.push_async_callback(opened.client.aclose)
         directory = stack.enter_context(_directory(resume, opened.name, policy.revision, workspace))
         directory.keep(completed(directory.messages, UNKNOWN))
         stack.enter_context(session_log(directory.path / LOG, directory.record.id, opened.secret))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import httpx2
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
@@ -32,12 +33,14 @@ class SessionModel:
         name: `provider:id`.
         price: None where nobody knows it.
         secret: The key, so that it can be left out of logs.
+        client: The connections to it; close it when the session ends.
     """
 
     name: str
     model: Model
     price: Price | None
     secret: str | None
+    client: httpx2.AsyncClient
 
 
 def open_model(model: str) -> SessionModel:
@@ -61,10 +64,13 @@ def open_model(model: str) -> SessionModel:
     config = load_user_config(user_directory() / FILE_NAME)
     access = access_to(service, config)
     full = f"{service.name}:{name}"
-    return SessionModel(full, _model(name, access), price_of(full, config.prices), access.secret)
+    # A key travels in a header that is not always dropped on a redirect.
+    client = httpx2.AsyncClient(timeout=access.timeout, follow_redirects=False)
+    price = price_of(full, config.prices)
+    return SessionModel(full, _model(name, access, client), price, access.secret, client)
 
 
-def _model(name: str, access: ModelAccess) -> Model:
+def _model(name: str, access: ModelAccess, client: httpx2.AsyncClient) -> Model:
     # A server of one's own may want no key; the SDKs want some text.
     key, url = access.secret or "none", access.base_url or access.service.url
     settings = ModelSettings(timeout=access.timeout)
@@ -73,14 +79,14 @@ def _model(name: str, access: ModelAccess) -> Model:
             from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
             from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
 
-            anthropic = AnthropicProvider(api_key=key, base_url=url)
+            anthropic = AnthropicProvider(api_key=key, base_url=url, http_client=client)
             return AnthropicModel(name, provider=anthropic, settings=settings)
         case "openai":
             from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
             from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415
             from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
-            openai = OpenAIProvider(api_key=key, base_url=url)
+            openai = OpenAIProvider(api_key=key, base_url=url, http_client=client)
             # Without it a stream that breaks off would pass for a whole answer.
             ending = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
             return OpenAIChatModel(name, provider=openai, settings=settings, profile=ending)
@@ -88,5 +94,5 @@ def _model(name: str, access: ModelAccess) -> Model:
             from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
             from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
 
-            google = GoogleProvider(api_key=key, base_url=url)
+            google = GoogleProvider(api_key=key, base_url=url, http_client=client)
             return GoogleModel(name, provider=google, settings=settings)

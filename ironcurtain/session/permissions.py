@@ -15,6 +15,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.conditions import If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import counted, cut, visible
 
@@ -62,7 +63,17 @@ def _may_be_open(content: PolicyContent, server: str, tool: ToolAnnotation, *, h
     roles = {role for argument in tool.args for role in argument.possible_roles}
     if has_workspace and tool.contained and any(registry[role].containable for role in roles):
         return True
-    return any(rule.then is Verdict.ALLOW for rule in rules_of_tool(content, server, tool, {}))
+    return any(
+        rule.then is Verdict.ALLOW and _speaks_of(rule.condition, roles)
+        for rule in rules_of_tool(content, server, tool, {})
+    )
+
+
+def _speaks_of(condition: If, roles: Collection[str]) -> bool:
+    """Tell whether a tool has the roles that a condition is about."""
+    named = [each.roles for each in condition.role_conditions]
+    named += [condition.roles] if condition.roles is not None else []
+    return all(any(role in roles for role in each) for each in named)
 
 
 def policy_lines(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from pydantic_ai import Agent
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, ModelServer
+from support.model_server import ANTHROPIC, DIALECTS, Dialect, ModelServer
 from support.policies import rule
 from support.proxied import Place, until
 from support.stage import Stage
+from werkzeug import Response
 
 from ironcurtain.enforcement.approvals.approvers import Approvers
+from ironcurtain.session.model import open_model
 
 pytestmark = pytest.mark.timeout(300)
 PEOPLE = {"boss": {"meaning": "the person who pays"}, "user": {"meaning": "who asks the agent"}}
@@ -55,6 +59,29 @@ def test_agent_and_person_are_told_what_always_asks_and_what_is_never_permitted(
     assert lines[4:6] == ["may go on without asking: 2 (fix/echo, fix/read)", "always ask: 1 (fix/remove)"]
     assert lines[6].startswith("never: ")
     assert lines[8] == "limits: a turn 100 steps; the session without limits"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.provider)
+def test_a_redirect_is_sent_no_key(
+    dialect: Dialect, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name, address = dialect.variables
+    monkeypatch.setenv(name, "test-key")
+    monkeypatch.setenv(address, httpserver.url_for("/from") + dialect.suffix)
+    away = Response(status=307, headers={"Location": httpserver.url_for("/elsewhere")})
+    httpserver.expect_request(re.compile("/from.*")).respond_with_response(away)
+    httpserver.expect_request("/elsewhere").respond_with_data("{}")
+    monkeypatch.setenv("IRONCURTAIN_HOME", str(tmp_path))
+
+    async def story() -> None:
+        opened = open_model(f"{dialect.provider}:test-model")
+        with pytest.raises(Exception, match="307"):
+            await Agent(opened.model).run("Hi")
+        await opened.client.aclose()
+
+    anyio.run(story)
+    assert {request.path for request, _ in httpserver.log} != set()
+    assert "/elsewhere" not in {request.path for request, _ in httpserver.log}
 
 
 def test_an_approver_whom_a_rule_names_is_who_the_session_says(stage: Stage) -> None:
