@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import resource
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -275,27 +276,59 @@ async def _quietly(session: Session) -> None:
         await session.send("Slow")
 
 
-def test_sessions_side_by_side_have_a_log_each(stage: Callable[..., Stage]) -> None:
-    count = 4
-    play = stage(ANTHROPIC.calls(("fix__echo", {"text": "x"})))
+def test_ten_sessions_side_by_side_have_their_own_calls_in_their_logs(stage: Callable[..., Stage]) -> None:
+    play = stage()
 
-    async def one(ids: list[str]) -> None:
-        async with play.session(turn=Limits(steps=3)) as session:
-            await session.send("Echo")
-            ids.append(session.id)
+    def echo_what_was_asked() -> Any:
+        asked = play.model.requests[-1]["messages"]
+        words = asked[0]["content"][0]["text"]
+        again = ANTHROPIC.calls(("fix__echo", {"text": words})) if len(asked) < 5 else ANTHROPIC.answer(words)
+        return again()
 
-    async def story() -> list[str]:
-        ids: list[str] = []
+    play.model.script[:] = [echo_what_was_asked]
+    texts: dict[str, str] = {}
+
+    async def one(number: int) -> None:
+        async with play.session() as session:
+            texts[session.id] = f"words of {number}"
+            assert (await session.send(texts[session.id])).text == texts[session.id]
+
+    async def story() -> None:
         async with anyio.create_task_group() as tasks:
-            for _ in range(count):
-                tasks.start_soon(one, ids)
-        return ids
+            for number in range(10):
+                tasks.start_soon(one, number)
 
-    ids = anyio.run(story)
-    assert len(set(ids)) == count
-    for id_ in ids:
+    anyio.run(story)
+    assert len(texts) == 10
+    for id_, text in texts.items():
         decided = [r for r in play.records(id_) if r["kind"] == "decision"]
-        assert [r["forwarded"] for r in decided] == [True] * 3
+        assert [r["arguments"] for r in decided] == [{"text": text}] * 2
+        assert all(record["forwarded"] for record in decided)
+
+
+def test_a_disk_that_is_full_ends_a_turn_and_loses_nothing(stage: Callable[..., Stage]) -> None:
+    play = stage(ANTHROPIC.answer("Hello."), ANTHROPIC.answer("Back."))
+
+    async def story() -> str:
+        async with play.session() as session:
+            await session.send("Hi")
+            kept = {path: path.read_bytes() for path in session.path.glob("*.jsonl")}
+            before = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+            try:
+                with pytest.raises(OSError, match="File too large"):
+                    await session.send("Are you there?")
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            assert {path: path.read_bytes() for path in session.path.glob("*.jsonl")} == kept
+            return session.id
+
+    async def again(id_: str) -> None:
+        async with play.session(resume=id_) as session:
+            assert (await session.send("And now?")).text == "Back."
+
+    anyio.run(again, anyio.run(story))
+    assert len(play.model.requests[-1]["messages"]) == 3
 
 
 def test_what_a_session_cannot_begin_with_is_a_clear_error(
