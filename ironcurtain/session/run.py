@@ -6,6 +6,7 @@ import asyncio
 import warnings
 from pathlib import Path
 
+import pydantic_ai
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from ironcurtain.enforcement.proxy.process import say
@@ -23,6 +24,7 @@ def run_session(
         IronCurtainError, OSError: As `create_session` and `Session.send`.
     """
     warnings.simplefilter("ignore", MCPDeprecationWarning)
+    pydantic_ai.BANNER_ENABLED = False  # the terminal is the person's, and the session's alone
 
     async def have() -> bool:
         async with create_session(

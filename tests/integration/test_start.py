@@ -211,7 +211,7 @@ def test_wrong_options_are_told(started: Started, arguments: list[str], code: in
 def test_a_conversation_at_a_terminal_with_its_commands(started: Started) -> None:
     started.script(
         ANTHROPIC.calls(("fix__read", {"path": "/etc/passwd"})),
-        ANTHROPIC.answer("I may not."),
+        ANTHROPIC.answer("I may not.\n\n- " + "read " * 20 + "whole."),
         ANTHROPIC.calls(("fix__remove", {"path": "~/notes/a"})),
         ANTHROPIC.answer("Removed."),
     )
@@ -241,5 +241,7 @@ def test_a_conversation_at_a_terminal_with_its_commands(started: Started) -> Non
     )
     assert code == 0, printed
     assert "deny     fix/read /etc/passwd" in printed
+    assert "whole." in printed  # nothing of a long line is cut off
+    assert "pydantic" not in printed
     assert "approved fix/remove ~/notes/a" in printed
     assert "## You\n\nread the passwords" in saved.read_text()

@@ -34,6 +34,8 @@ class EventDisplay:
 
     def __init__(self, stream: TextIO) -> None:
         self.console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        # Lines of ours are broken by the terminal; Markdown is broken here, or its long lines would be cut off.
+        self._rendered = Console(file=stream, highlight=False, markup=False, emoji=False)
         self._text = ""
         self._live: Live | None = None
         self._arguments: dict[str, str] = {}
@@ -73,7 +75,7 @@ class EventDisplay:
             self.console.print(lines(piece), end="")
             return
         if self._live is None:
-            self._live = Live(console=self.console, refresh_per_second=12, vertical_overflow="visible")
+            self._live = Live(console=self._rendered, refresh_per_second=12, vertical_overflow="visible")
             self._live.start()
         self._live.update(Markdown(lines(self._text), hyperlinks=False))
 
