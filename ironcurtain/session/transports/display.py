@@ -34,7 +34,7 @@ class EventDisplay:
 
     def __init__(self, stream: TextIO) -> None:
         self.console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
-        # Lines of ours are broken by the terminal; Markdown is broken here, or its long lines would be cut off.
+        # The terminal breaks lines of ours; Markdown is broken here, or its long lines would be cut off.
         self._rendered = Console(file=stream, highlight=False, markup=False, emoji=False)
         self._text = ""
         self._live: Live | None = None
