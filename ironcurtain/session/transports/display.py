@@ -74,10 +74,13 @@ class EventDisplay:
         if not self.console.is_terminal:
             self.console.print(lines(piece), end="")
             return
-        if self._live is None:
-            self._live = Live(console=self._rendered, refresh_per_second=12, vertical_overflow="visible")
-            self._live.start()
-        self._live.update(Markdown(lines(self._text), hyperlinks=False))
+        shown = Markdown(lines(self._text), hyperlinks=False)
+        if self._live is not None:
+            self._live.update(shown)
+            return
+        # The first words are shown at once, what follows in the rhythm of the display.
+        self._live = Live(shown, console=self._rendered, refresh_per_second=12, vertical_overflow="visible")
+        self._live.start(refresh=True)
 
     def _show_call(self, event: CallEnded) -> None:
         what = self._arguments.pop(event.id, "")
