@@ -17,7 +17,7 @@ from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.rules.checks import check_policy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.policy import CompiledPolicy
-from support.policies import annotations_of
+from support.policies import CALLER, annotations_of
 
 TEXT: dict[str, Any] = {"type": "string"}
 TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
@@ -108,6 +108,7 @@ def bundle() -> Bundle:
         "format": "ironcurtain/policy/v1",
         "clauses": [{"id": "C1", "text": "As said."}],
         "facts": FACTS,
+        "caller": {"sub": CALLER["sub"]},
         "rules": RULES,
     }
     policy = CompiledPolicy.model_validate_json(json.dumps(document))
