@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, prepare_scenarios
@@ -103,12 +104,20 @@ def _unhidden(tool: NarrowedTool, schema: dict[str, JsonValue] | None, scenario:
 
 
 def described_deployment(deployment: Deployment) -> DescribedWorld:
-    """Return a deployment as the world that evidence about it speaks of."""
+    """Return a deployment as the world that evidence about it speaks of.
+
+    A place that is named by `..` is where the kernel finds it: a described world has no `..`.
+    """
+
+    def plain(path: str) -> str:
+        whole = deployment.home + path[1:] if path == "~" or path.startswith("~/") else path
+        return os.path.realpath(whole) if ".." in whole.split("/") else path
+
     return DescribedWorld(
-        home=deployment.home,
-        sandbox=deployment.sandbox,
-        protected=deployment.protected,
-        working_roots=dict(deployment.working_roots),
+        home=plain(deployment.home),
+        sandbox=plain(deployment.sandbox) if deployment.sandbox is not None else None,
+        protected=tuple(map(plain, deployment.protected)),
+        working_roots={server: plain(root) for server, root in deployment.working_roots.items()},
         domains=dict(deployment.domains),
     )
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--sample",
     nargs=2,
     metavar="TOOL JSON",
-    help="Keep a result of a tool, from which records are known where it has no output schema.",
+    help="Keep a result of a tool, which shows fields of records that its output schema does not.",
 )
 def command(*, server: str, servers: str, timeout: float, sample: tuple[str, str] | None) -> Exit:
     """Start SERVER, read its tool list and print it as JSON.
@@ -48,7 +48,8 @@ def command(*, server: str, servers: str, timeout: float, sample: tuple[str, str
 
     With --sample a result of one tool, a JSON object, is kept in tool-samples.json beside the servers'
     configuration, and the fields that rules can ask of such a record are printed. Who writes the rules is
-    shown these names and types. Where the tool has an output schema, they come from that.
+    shown these names and types. Where the tool has an output schema, they come from that, and the
+    sample shows which texts are times.
 
     \b
     Example:

@@ -282,3 +282,20 @@ def _check_confirmations(annotations: Annotations, confirmations: Confirmations)
             if annotations.find(entry.server, entry.tool) is None
         ]
     )
+    raise_all([*_outdated_reads(annotations, confirmations)])
+
+
+def _outdated_reads(annotations: Annotations, confirmations: Confirmations) -> Iterator[AnnotationError]:
+    """Yield an error where a person's word that a tool only reads is about the tool as it is not.
+
+    Without it the tool would look nothing up any more, and what its rules say of records would be a mistake.
+    """
+    for entry in confirmations.confirmed:
+        tool = annotations.find(entry.server, entry.tool)
+        if entry.reads and tool is not None and not tool.reads:
+            digest = tool.schema_digest
+            yield AnnotationError(
+                f"the confirmation that {quoted(entry.tool)} only reads is not about the tool as it is now",
+                where="confirmations.yaml",
+                hint=f"Look at what the tool does; if it still only reads, write its schema_digest: {digest}",
+            )

@@ -87,7 +87,9 @@ _SHORT_UNIT = r"(?:secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months
 _SPAN = rf"{_AMOUNT}[ -]?(?:(?:business|working|calendar) )?(?:{_SHORT_UNIT}|h|yrs?|years?|quarters?)\b"
 _AROUND_NOW = r"(?:last|next|past|coming|previous|first)"
 _PERIOD = r"(?:second|minute|hour|day|week|month|quarter|year)"
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _TALK = r"(?:session|conversation|chat|call|interaction|shift)"
+_DONE = r"(?:read|opened|sent|written|created|asked|approved|seen|made|used)"
 _MANY = r"(?:(?:at|the) most|(?:(?:no|not) )?more than|up to|maximum(?: of)?|only|limited to|one|a single)"
 
 CLOCK = re.compile(
@@ -98,9 +100,10 @@ CLOCK = re.compile(
     rf"|\b{_AMOUNT}[ -]{_SHORT_UNIT}[ -]old\b"
     rf"|\b(?:inactive|unused|idle|open|unpaid|overdue|outstanding) for (?:\w+ ){{0,2}}{_SPAN}"
     r"|\b(?:recent(?:ly)?|today|tomorrow|yesterday|tonight|nowadays|currently)\b"
-    r"|\b(?:during|outside|in|after) (?:the )?(?:\w+ )?(?:business"
+    r"|\b(?:during|outside(?: of)?|in|after) (?:the )?(?:\w+ )?(?:business|opening"
     r"|working|work|office|school) (?:hours|time|days)\b"
-    r"|\b(?:at night|at the weekend|on (?:weekends?|weekdays|mondays?|sundays?|saturdays?))\b"
+    rf"|\b(?:at night|at (?:the )?weekends?|on (?:a )?(?:weekends?|weekdays?|{_DAY}s?))\b"
+    rf"|\b{_DAY}s? (?:to|till|until|through|-|\u2013) {_DAY}s?\b"
     r"|\b(?:last|next|this) (?:week|month|year|quarter)\b"
 )
 """Spans of time that are relative to now; a time of the day may be that of an argument."""
@@ -117,9 +120,10 @@ STATE = re.compile(
     r"|\b(?:hourly|daily|weekly|monthly|yearly|annual) (?:limit|quota|cap|maximum|allowance|budget)\b"
     r"|\b(?:already|previously|the first time|the second time|in a row|so far|in total)\b"
     r"|\bsince the (?:last|start|beginning)\b|\bearlier in\b"
-    r"|\b(?:has|have|had) (?:just |not |never )?(?:been )?(?:read"
-    r"|opened|sent|written|created|asked|approved|seen|made|used)"
+    rf"|\b(?:has|have|had) (?:just |not |never )?(?:been )?{_DONE}"
     r" (?:\w+ )?(?:before|earlier|yet)\b"
+    r"|\b(?:after|once|when|if|unless|until) (?:it|they|the agent|the session) (?:has|have|had) (?:been )?"
+    rf"{_DONE}\b|\b(?:after|since) (?:reading|opening|seeing|fetching|downloading|receiving)\b"
 )
 
 _GIVEN = r"(?:if|unless|when|while|whose|where|as long as|provided|until|that|which)"

@@ -283,7 +283,8 @@ def field_mistakes(facts: Mapping[str, Fact], look_ups: Sequence[LookUpTool]) ->
             if not there:
                 mistakes.append(f"fact {quoted(name)}: the answer has nothing at {quoted(declared.at)}")
             elif not there & _readable_as(declared):
-                mistakes.append(f"fact {quoted(name)}: {quoted(field)} is of the type {min(there)}")
+                untold = " as far as its schema and samples tell" if declared.type == "instant" else ""
+                mistakes.append(f"fact {quoted(name)}: {quoted(field)} is of the type {min(there)}{untold}")
         mistakes += [
             f"fact {quoted(name)}: the answer has no single value at {quoted(at)} for the identity "
             f"{quoted(argument)}"

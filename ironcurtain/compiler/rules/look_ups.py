@@ -71,10 +71,21 @@ def record_fields(
 
     Args:
         schema: The look-up tool's output schema, if it has one; one that is unusable counts as none.
-        sample: A result of the tool; it is read where there is no schema.
+        sample: A result of the tool; it is read where there is no schema, and shows which of the texts that
+            a schema names are times: few schemas say so.
     """
-    described = schema is not None and schema_problem(dict(schema)) is None
-    found = _described(schema or {}) if described else _seen(dict(sample or {}), "")
+    seen = _typed(_seen(dict(sample or {}), ""))
+    if schema is None or schema_problem(dict(schema)) is not None:
+        return seen
+    times = {pointer for pointer, type_ in seen.items() if type_ == "instant"}
+    described = _typed(_described(schema))
+    return {
+        pointer: "instant" if type_ == "string" and pointer in times else type_
+        for pointer, type_ in described.items()
+    }
+
+
+def _typed(found: Iterator[tuple[str, FactType | None]]) -> dict[str, str]:
     typed = ((pointer, _type(kind, tokens(pointer).count(EVERY))) for pointer, kind in found)
     return {pointer: type_ for pointer, type_ in typed if type_ is not None}
 

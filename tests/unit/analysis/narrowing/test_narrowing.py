@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -27,6 +28,21 @@ CUSTOM = """package ironcurtain.custom.mine
 
 deny contains {"id": "call", "reason": "never"} if input.tool == "t"
 """
+
+
+def test_a_deployment_whose_places_are_named_by_two_dots_is_a_world(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    given = Deployment(
+        "/home/user",
+        f"{tmp_path}/project/../work",
+        protected=("~/../user/keys",),
+        working_roots={"s": f"{tmp_path}/./project/.."},
+    )
+    world = described_deployment(given)
+    assert world.sandbox == f"{tmp_path.resolve()}/work"
+    assert world.protected == ("/home/user/keys",)
+    assert world.working_roots == {"s": str(tmp_path.resolve())}
+    assert narrowed({}, [rule("any", "allow", tool=["t"])], world=world).reachable
 
 
 def narrowed(

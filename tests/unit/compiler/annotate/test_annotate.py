@@ -302,6 +302,19 @@ def test_a_confirmation_of_nothing_is_an_error(tmp_path: Path) -> None:
         run(tmp_path, {"s": (listing("t"),)}, Scripted(plain), confirmations(listing("other"), arg="x"))
 
 
+def test_a_word_that_another_version_of_a_tool_only_reads_is_an_error_that_names_this_one(
+    tmp_path: Path,
+) -> None:
+    tool = listing("get", key={"type": "string"})
+    provider = Scripted(lambda _: {"tools": [entry("get", {"name": "key", "roles": ["none"]})]})
+    result = run(tmp_path, {"s": (tool,)}, provider, confirmations(tool, reads=True))
+    assert result.annotations.servers["s"].tools[0].reads
+    changed = tool.model_copy(update={"description": "Gets, and notes who asked."})
+    with pytest.raises(AnnotationError, match="only reads is not about the tool as it is now") as caught:
+        run(tmp_path, {"s": (changed,)}, provider, confirmations(tool, reads=True))
+    assert tool_digest(changed) in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("provider", "confirmed", "contained"),
     [("anthropic", False, False), ("anthropic", True, True), ("manual", False, True)],

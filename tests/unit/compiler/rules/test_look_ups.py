@@ -55,5 +55,13 @@ def test_the_fields_of_an_output_schema_come_before_those_of_a_sample() -> None:
     }
 
 
+def test_a_sample_shows_which_texts_of_an_output_schema_are_times() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("created_at", "day", "total")},
+    }
+    assert record_fields(schema, SAMPLE) == {"/created_at": "instant", "/day": "string", "/total": "string"}
+
+
 def test_an_output_schema_that_cannot_be_used_counts_as_none() -> None:
     assert record_fields({"type": "array"}, {"id": "W1"}) == {"/id": "string"}
