@@ -211,7 +211,7 @@ def test_a_new_repository_is_told_of_while_the_server_runs(scene: Planting) -> N
 def test_many_directories_do_not_hide_a_new_repository_above_them(scene: Planting) -> None:
     many, new, deep = scene.inside / "many", scene.inside / "new", scene.inside / "many" / "1" / "new"
     scene.run(f"mkdir {many}; cd {many}; seq 20000 | xargs mkdir; {scene.plant(new)} {scene.plant(deep)}")
-    assert scene.told("violation") == [str(new / ".git")]
+    assert str(new / ".git") in scene.told("violation"), "the deep one may be beyond what is looked at"
     assert [seen.kind for seen in scene.seen].count("unexamined") == 1, (
         "it is said that not all was looked at"
     )

@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "init": (["init", "new"], 0, r".*ironcurtain wrap --help.*"),
     "doctor": (["doctor", "--config", "new/none.toml"], 1, r"\d+ checks: .*\d+ failed"),
     "compile": (["compile", "--locked", "--saved-tools"], 0, r".*(?:publish|signed).*"),
-    "error": (["error", "IC1009"], 0, r".*as spans and metrics"),
+    "error": (["error", "IC1009"], 0, r".*the pages for a browser"),
     "mistake": (["verfy"], 2, r"see: ironcurtain error IC1001"),
     "help": (["verify", "--help"], 0, r".*Show this message and exit\."),
 }

@@ -99,7 +99,7 @@ def test_an_approver_of_a_rule_that_does_not_escalate_this_call_is_not_asked() -
 def test_a_policy_without_approvers_and_checks_has_the_data_that_it_always_had() -> None:
     made = bundle({"s": TOOLS}, [ASK])
     document = json_text.parse_object(made.files["ironcurtain/rules/data.json"])
-    assert set(document) == {"rules", "clauses", "claims"}
+    assert set(document) == {"rules", "clauses", "claims", "caller"}
     assert "approver" not in str(document)
     assert "approver" not in compiled([ASK]).model_dump_json(by_alias=True)
 
