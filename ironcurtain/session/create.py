@@ -25,12 +25,13 @@ from ironcurtain.enforcement.proxy.configuration import places_that_run
 from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, own_places, run_in_process
 from ironcurtain.errors import SessionError, UsageError
 from ironcurtain.policy import Policy
-from ironcurtain.session.directory import LOG, SessionDirectory, new_record
+from ironcurtain.session.directory import LOG, SessionDirectory, new_record, workspace_name
 from ironcurtain.session.events import EventListener, Listeners
 from ironcurtain.session.history import UNKNOWN, completed
 from ironcurtain.session.limits import NO_LIMITS, TURN, Budget, Limits
 from ironcurtain.session.log import session_log
 from ironcurtain.session.model import open_model
+from ironcurtain.session.record import SessionRecord
 from ironcurtain.session.session import Parts, Session, SessionRules
 from ironcurtain.session.toolset import EnforcedToolset, LastDecision
 from ironcurtain.system.frozen import JsonValue
@@ -114,7 +115,7 @@ async def create_session(
 
     Raises:
         UsageError: If the model or the session is not known, or the workspace holds the policy.
-        SessionError: If the session to resume was begun under another policy.
+        SessionError: If the session to resume was begun under another policy, or in another workspace.
         BusyError: If another process has the session open.
         IronCurtainError: If something else that is needed cannot be had; then nothing was started.
     """
@@ -205,9 +206,26 @@ def _directory(
                 f"the session {directory.record.id} was begun under the policy {begun}, not {revision}",
                 hint="Resume it with that policy, or begin a new session.",
             )
+        _check_same_workspace(directory.record, workspace)
         yield directory
     finally:
         directory.close()
+
+
+def _check_same_workspace(record: SessionRecord, workspace: Path | None) -> None:
+    """See that a session goes on where it was: what it was told of its files is about that directory.
+
+    Raises:
+        SessionError: If it does not.
+    """
+    begun, now = record.workspace, workspace_name(workspace)
+    if begun == now:
+        return
+    was = f"works in {visible(begun)}" if begun is not None else "has no workspace"
+    raise SessionError(
+        f"the session {record.id} {was}" + (f", not in {visible(now)}" if now is not None else ""),
+        hint=f"Add --sandbox {visible(begun)}." if begun is not None else "Leave --sandbox away.",
+    )
 
 
 def _load(settings: SessionSettings, workspace: Path | None) -> Policy:

@@ -187,13 +187,18 @@ def remove_session(id_: str) -> None:
     shutil.rmtree(path)
 
 
+def workspace_name(workspace: Path | None) -> str | None:
+    """Return a workspace as records name it, from wherever it is named."""
+    return str(workspace.resolve()) if workspace is not None else None
+
+
 def new_record(model: str, revision: str, workspace: Path | None) -> SessionRecord:
     """Return the record of a session that begins now."""
     return SessionRecord(
         id=secrets.token_hex(6),
         model=model,
         revision=revision,
-        workspace=str(workspace) if workspace is not None else None,
+        workspace=workspace_name(workspace),
         begun=datetime.now(UTC).replace(microsecond=0),
     )
 

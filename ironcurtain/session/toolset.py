@@ -34,7 +34,12 @@ RETRIES = 1_000
 """How often the library lets a model call what it cannot: the limit of steps ends that sooner."""
 _MAX_NAME = 64
 # What every provider takes; others would refuse the conversation with it in, at this turn and at each later.
-_IMAGES = ("image/jpeg", "image/png", "image/webp")
+_IMAGES = {
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/webp": re.compile(rb"RIFF.{4}WEBP", re.DOTALL),
+}
+"""By type: how the bytes of such an image begin."""
 _MAX_IMAGE = 5_000_000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -177,12 +182,14 @@ def _content(result: types.CallToolResult) -> list[str | BinaryContent]:
 
 def _image(block: types.ImageContent) -> BinaryContent | None:
     """Return an image that a model can be shown; None for what is none."""
-    if block.mime_type not in _IMAGES or len(block.data) > _MAX_IMAGE:
+    beginning = _IMAGES.get(block.mime_type)
+    if beginning is None or len(block.data) > _MAX_IMAGE:
         return None
     try:
-        return BinaryContent(base64.b64decode(block.data, validate=True), media_type=block.mime_type)
+        data = base64.b64decode(block.data, validate=True)
     except ValueError:
         return None
+    return BinaryContent(data, media_type=block.mime_type) if beginning.match(data) else None
 
 
 def _text(block: types.ContentBlock) -> str:

@@ -382,6 +382,28 @@ def test_a_session_goes_on_under_its_own_policy_and_in_one_process(stage: Callab
         anyio.run(again, id_)
 
 
+def test_a_session_goes_on_in_its_own_workspace(stage: Callable[..., Stage], tmp_path: Path) -> None:
+    play = stage(ANTHROPIC.answer("Hello."))
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+
+    async def turn(workspace: Path | None, resume: str | None = None) -> str:
+        async with play.session(resume, workspace) as session:
+            await session.send("Hi")
+            return session.id
+
+    id_ = anyio.run(turn, one)
+    anyio.run(turn, one / ".." / "one", id_)
+    with pytest.raises(SessionError, match=f"works in {one}, not in {other}") as caught:
+        anyio.run(turn, other, id_)
+    assert caught.value.hint == f"Add --sandbox {one}."
+    with pytest.raises(SessionError, match=f"works in {one}$"):
+        anyio.run(turn, None, id_)
+    with pytest.raises(SessionError, match=f"has no workspace, not in {one}"):
+        anyio.run(turn, one, anyio.run(turn, None))
+
+
 def test_a_log_of_a_session_holds_no_key(stage: Callable[..., Stage]) -> None:
     play = stage(ANTHROPIC.failure(401, "authentication_error", "the key test-key is wrong"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from ironcurtain.session.create import SessionSettings, create_session
@@ -22,11 +23,13 @@ class Stage:
         self.events: list[SessionEvent] = []
 
     @asynccontextmanager
-    async def session(self, resume: str | None = None, **more: Any) -> AsyncIterator[Session]:
+    async def session(
+        self, resume: str | None = None, workspace: Path | None = None, **more: Any
+    ) -> AsyncIterator[Session]:
         settings = SessionSettings(bundle=self.place.bundle, servers=self.place.servers, **more)
         name = f"{self.model.dialect.provider}:test-model"
         async with create_session(
-            settings, workspace=None, model=name, resume=resume, listeners=[self.events.append]
+            settings, workspace=workspace, model=name, resume=resume, listeners=[self.events.append]
         ) as session:
             yield session
 

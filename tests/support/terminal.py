@@ -8,7 +8,7 @@ import re
 import struct
 import subprocess
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 COLUMNS = 500
@@ -55,6 +55,7 @@ def converse(
     environment: Mapping[str, str],
     *said: tuple[str, str],
     columns: int = 80,
+    look: Callable[[str], None] = lambda _: None,
 ) -> tuple[int, str]:
     """Run a program that edits its lines in a terminal; return its exit code and what it printed.
 
@@ -64,6 +65,7 @@ def converse(
         environment: What it gets.
         said: In order: what it prints before it waits, and what is then typed.
         columns: Of the terminal.
+        look: Is given all that was printed, whenever there is more of it.
     """
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -77,6 +79,7 @@ def converse(
             while part := _read(ours):
                 printed += part
                 shown = _plain(printed)
+                look(shown)
                 while left and (found := shown.find(left[0][0], seen)) >= 0:
                     seen = found + len(left[0][0])
                     os.write(ours, left.pop(0)[1].encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -194,10 +195,16 @@ def as_markdown(history: tuple[ModelMessage, ...]) -> str:
                 case TextPart(content=text) if text:
                     parts.append(f"## Agent\n\n{text}")
                 case ToolCallPart():
-                    parts.append(f"### Call {part.tool_name}\n\n```json\n{part.args_as_json_str()}\n```")
+                    parts.append(f"### Call {part.tool_name}\n\n{_fenced(part.args_as_json_str(), 'json')}")
                 case ToolReturnPart():
-                    parts.append(f"### Result\n\n```text\n{part.model_response_str()}\n```")
+                    parts.append(f"### Result\n\n{_fenced(part.model_response_str(), 'text')}")
     return "\n\n".join(parts) + "\n"
+
+
+def _fenced(text: str, kind: str) -> str:
+    """Return a text as a block of code that nothing in it can end."""
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}{kind}\n{text}\n{fence}"
 
 
 def _became(call: CallEnded) -> str:

@@ -1,0 +1,226 @@
+"""What a session costs beside its model and its tools: time in a turn, memory over many, the first words."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from bench.figures import Figures, Times, measure_async
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition
+from pytest_httpserver import HTTPServer
+from support.model_server import ANTHROPIC, ModelServer, Play, raw
+from support.proxied import PLAIN, Place
+from support.stage import Stage
+from support.terminal import converse
+
+from ironcurtain.policy import Policy
+from ironcurtain.session.model import open_model
+from ironcurtain.session.session import Session
+
+pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
+ROOT = Path(__file__).parents[2]
+CALLS = 5
+OWN = 0.010
+MEMORY_TURNS, SETTLED, COMPACTED = 1000, 200, 20
+SHOWN_TURNS, LATER = 15, 0.4
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def stage(tmp_path: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    place, model = Place(tmp_path), ModelServer(httpserver, ANTHROPIC)
+    monkeypatch.setenv("HOME", str(place.home))
+    for name, value in model.environment("test-key").items():
+        monkeypatch.setenv(name, value)
+    return Stage(place, model)
+
+
+# -- a turn -------------------------------------------------------------------------------------
+
+
+def _echoes() -> Play:
+    """Call a tool five times in one answer, each time with other words: equal calls are stopped."""
+
+    def play() -> Any:
+        return ANTHROPIC.calls(*(("fix__echo", {"text": f"{next(_numbers)}"}) for _ in range(CALLS)))()
+
+    return play
+
+
+def _alternating(stage: Stage) -> None:
+    """Have the model call tools and end the turn, turn by turn."""
+    plays = itertools.cycle((_echoes(), ANTHROPIC.answer("Done.")))
+    stage.model.script[:] = [lambda: next(plays)()]  # noqa: PLW0108 - another one each time
+
+
+async def _turn(session: Session) -> None:
+    assert (await session.send("Say it.")).finished
+    session.forget()  # or each turn would be longer than the one before
+
+
+async def _model(model: Model, tools: list[ToolDefinition]) -> None:
+    """Ask the model alone for the two answers of a turn, with the same client and the same tools."""
+    asked: list[ModelMessage] = [ModelRequest.user_text_prompt("Say it.")]
+    for _ in range(2):
+        parameters = ModelRequestParameters(function_tools=tools)
+        async with model_request_stream(model, asked, model_request_parameters=parameters) as stream:
+            async for _ in stream:
+                pass
+        answer = stream.get()
+        returned = [
+            ToolReturnPart(call.tool_name, "0", tool_call_id=call.tool_call_id) for call in answer.tool_calls
+        ]
+        asked += [answer, ModelRequest(parts=returned)]
+
+
+async def _tools(server: Client) -> None:
+    async with anyio.create_task_group() as tasks:
+        for _ in range(CALLS):
+            tasks.start_soon(server.call_tool, "echo", {"text": f"{next(_numbers)}"})
+
+
+async def _decisions(policy: Policy) -> None:
+    for _ in range(CALLS):
+        assert (await policy.adecide("fix", "echo", {"text": f"{next(_numbers)}"})).verdict == "allow"
+
+
+def test_a_turns_own_cost(stage: Stage, figures: Figures) -> None:
+    _alternating(stage)
+    started = StdioServerParameters(command=sys.executable, args=PLAIN, env={"PATH": os.environ["PATH"]})
+
+    async def run() -> tuple[Times, ...]:
+        async with AsyncExitStack() as stack:
+            session = await stack.enter_async_context(stage.session())
+            opened = open_model("anthropic:test-model")
+            stack.push_async_callback(opened.client.aclose)
+            server = await stack.enter_async_context(Client(stdio_client(started), cache=None))
+            policy = stack.enter_context(Policy.load(stage.place.bundle, home=stage.place.home))
+            await _turn(session)
+            tools = [
+                ToolDefinition(
+                    name=each["name"],
+                    description=each["description"],
+                    parameters_json_schema=each["input_schema"],
+                )
+                for each in stage.model.requests[-1]["tools"]
+            ]
+            operations: list[Callable[[], Awaitable[object]]] = [
+                lambda: _turn(session),
+                lambda: _model(opened.model, tools),
+                lambda: _tools(server),
+                lambda: _decisions(policy),
+            ]
+            return await measure_async(*operations, repetitions=60, warm_up=10)
+
+    turn, model, tools, decisions = anyio.run(run)
+    own = Times(tuple(a - b - c for a, b, c in zip(turn.seconds, model.seconds, tools.seconds, strict=True)))
+    allowed = Times(tuple(OWN + 1.2 * seconds for seconds in decisions.seconds))
+    detail = f"own {own}; turn {turn}; model {model}; tools {tools}; {CALLS} decisions {decisions}"
+    figures.add("sessions: a turn's own cost / (10 ms + 1.2 x its decisions)", own.per(allowed), 1, detail)
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+def _memory() -> int:
+    """Return the bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_over_many_turns(stage: Stage, figures: Figures) -> None:
+    _alternating(stage)
+
+    async def run() -> tuple[int, int]:
+        settled = 0
+        async with stage.session() as session:
+            for number in range(1, MEMORY_TURNS + 1):
+                assert (await session.send("Say it. " + "x" * 2000)).finished
+                del stage.model.requests[:-2], stage.model.headers[:-2]
+                stage.events.clear()
+                stage.model.server.clear_log()
+                if number % COMPACTED == 0:
+                    kept = stage.model.script[:]
+                    stage.model.script[:] = [ANTHROPIC.answer("Words were echoed.")]
+                    await session.compact()
+                    stage.model.script[:] = kept
+                if number == SETTLED:
+                    settled = _memory()
+        return settled, _memory()
+
+    settled, end = anyio.run(run)
+    detail = f"{settled / 1e6:.1f} MB after {SETTLED} turns, {end / 1e6:.1f} MB after {MEMORY_TURNS}"
+    figures.add("sessions: memory after 1,000 turns / after 200", end / settled, 1.05, detail)
+
+
+# -- the first words ----------------------------------------------------------------------------
+
+
+def test_the_first_words_are_shown_as_they_come(stage: Stage, figures: Figures) -> None:
+    """The first piece of an answer is sent, and the rest only later; a terminal shows the first by itself."""
+    sent: list[float] = []
+
+    def slowly(word: str) -> Iterator[bytes]:
+        head, first, *rest = ANTHROPIC.events(f"{word} {word}", "end")
+        yield head.encode()
+        time.sleep(LATER)  # the model thinks: what is shown is not what came with the head
+        sent.append(time.monotonic())
+        yield first.encode()
+        time.sleep(LATER)
+        yield "".join(rest).encode()
+
+    words = [f"word{number:02}" for number in range(SHOWN_TURNS)]
+    spoken = iter(words)
+
+    def answer() -> Any:
+        return raw(slowly(next(spoken)), content_type="text/event-stream")()
+
+    stage.model.script[:] = [answer]
+    shown = _talk(stage, words)
+    taken = Times(tuple(there - gone for there, gone in zip(shown, sent, strict=True)))
+    figures.add("sessions: first words shown after they are sent, ms", taken.median * 1e3, 50, f"{taken}")
+
+
+def _talk(stage: Stage, words: list[str]) -> list[float]:
+    """Have a conversation at a terminal; return when the first words of each answer were to be seen there."""
+    seen: dict[str, float] = {}
+
+    def look(printed: str) -> None:
+        for word in words:
+            if word in printed:
+                seen.setdefault(word, time.monotonic())
+
+    environment = {
+        **stage.place.environment(),
+        **stage.model.environment("test-key"),
+        "PYTHONPATH": str(ROOT),
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+    }
+    where = ["--bundle", str(stage.place.bundle), "--servers", str(stage.place.servers)]
+    program = [sys.executable, "-c", "from ironcurtain.cli.main import main; main()", "start"]
+    said = [("\n>", "go on\r"), *((f"{word} {word}", "go on\r") for word in words[:-1])]
+    code, printed = converse(
+        [*program, *where, "--model", "anthropic:test-model"],
+        stage.place.root,
+        environment,
+        *said,
+        (f"{words[-1]} {words[-1]}", ""),
+        ("\n>", "/quit\r"),
+        look=look,
+    )
+    assert code == 0, printed
+    assert json.dumps([*seen]) == json.dumps(words)
+    return [*seen.values()]
