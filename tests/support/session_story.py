@@ -49,7 +49,7 @@ class Story:
         self.log = self.home / ".ironcurtain" / "audit" / "work.jsonl"
         self.transcript = transcript
         self._ids: dict[str, str] = {}
-        self._environment = self._make_environment()
+        self.environment = self._make_environment()
 
     def _make_environment(self) -> dict[str, str]:
         programs = self.root / "bin"
@@ -75,10 +75,10 @@ class Story:
 
     def run(self, command: str, code: int = 0) -> None:
         """Run a command line in the second terminal, in the checkout."""
-        ended, printed = in_terminal(["bash", "-c", command], ROOT, self._environment)
+        ended, printed = in_terminal(["bash", "-c", command], ROOT, self.environment)
         assert ended == code, (command, printed)
         end = f"[exit {code}]\n" if code else ""
-        self.transcript.show(self._settled(f"$ {command}\n{printed}{end}"), "console")
+        self.transcript.show(self.settled(f"$ {command}\n{printed}{end}"), "console")
 
     @asynccontextmanager
     async def client(self, *options: str) -> AsyncIterator[Client]:
@@ -87,7 +87,7 @@ class Story:
         started = StdioServerParameters(
             command=str(self.root / "bin" / "ironcurtain"),
             args=[*arguments, *options],
-            env=self._environment,
+            env=self.environment,
             cwd=ROOT,
         )
         self.transcript.show(" ".join(("$", SESSION, *options)), "console")
@@ -102,7 +102,7 @@ class Story:
     def _told(self, tool: str, arguments: dict[str, str], result: CallToolResult) -> None:
         kind = "error" if result.is_error else "result"
         shown = f"{tool} {json.dumps(arguments)}\n-> {kind}: {text_of(result).strip()}"
-        self.transcript.show(self._settled(shown))
+        self.transcript.show(self.settled(shown))
 
     @asynccontextmanager
     async def waiting(self, client: Client, tool: str, arguments: dict[str, str]) -> AsyncIterator[str]:
@@ -118,7 +118,7 @@ class Story:
         """Run a command line in the second terminal while the client waits."""
         await to_thread.run_sync(self.run, command, code)
 
-    def _settled(self, text: str) -> str:
+    def settled(self, text: str) -> str:
         text = text.replace(str(self.home), "/home/you").replace(str(ROOT), "CHECKOUT")
         text = _ID.sub(lambda found: self._ids.setdefault(found[0], f"id-{len(self._ids) + 1}"), text)
         for pattern, instead in _SETTLED:
