@@ -9,11 +9,11 @@ import asyncio
 import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -42,6 +42,7 @@ from ironcurtain.system.json_text import JsonSource
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
 _UNVERIFIED = Trust()
+_Result = TypeVar("_Result")
 
 AnyEngine: TypeAlias = Engine | RemoteEngine
 """What decides: an OPA of our own, or OPAs that others run."""
@@ -274,34 +275,62 @@ class Policy:
 
         What is no `Call` is denied, like any other malformed call.
         """
-        return self._running().call(self._decide_all, list(calls))
+        self._running()
+        return [_completed(decide(call, self._loaded, self._ask_from_here)) for call in calls]
 
     def decide_traced(self, calls: Iterable[Call]) -> list[TracedDecision]:
         """Decide calls as `decide_many` does, and say what each step found."""
-        return self._running().call(self._trace_all, list(calls))
-
-    async def _trace_all(self, calls: list[Call]) -> list[TracedDecision]:
-        return [await decide_traced(call, self._loaded, self._ask) for call in calls]
-
-    async def _decide_all(self, calls: list[Call]) -> list[Decision]:
-        return [await self._decide(call) for call in calls]
+        self._running()
+        return [_completed(decide_traced(call, self._loaded, self._ask_from_here)) for call in calls]
 
     async def _decide(self, call: Call) -> Decision:
         return await decide(call, self._loaded, self._ask)
 
     async def _ask(self, question: PolicyInput) -> JsonValue:
+        engine = self._opened()
+        try:
+            return (await engine.query(_text(question))).result
+        except EngineAnswerError as error:
+            raise _no_decision(error) from None
+
+    async def _ask_from_here(self, question: PolicyInput) -> JsonValue:
+        """Ask without suspending: in the thread that wants to know, which spares two hand-overs of a call."""
+        engine = self._opened()
+        try:
+            if isinstance(engine, Engine):
+                return engine.query_blocking(_text(question)).result
+            return self._running().call(engine.query, _text(question)).result
+        except EngineAnswerError as error:
+            raise _no_decision(error) from None
+
+    def _opened(self) -> AnyEngine:
         if self._engine is None:
             raise Refusal(ReservedRule.ENGINE_DEAD, "The policy was closed.")
-        try:
-            answer = await self._engine.query(json.dumps(question, ensure_ascii=False).encode())
-        except EngineAnswerError as error:
-            raise Refusal(error.rule, f"The engine gave no decision: {error.reason}.") from None
-        return answer.result
+        return self._engine
 
     def _running(self) -> BlockingPortal:
         if self._portal is None:
             raise RuntimeError("a policy decides inside its context: `with Policy.load(…) as policy:`")
         return self._portal
+
+
+def _text(question: PolicyInput) -> bytes:
+    return json.dumps(question, ensure_ascii=False).encode()
+
+
+def _no_decision(error: EngineAnswerError) -> Refusal:
+    return Refusal(error.rule, f"The engine gave no decision: {error.reason}.")
+
+
+def _completed(deciding: Coroutine[None, None, _Result]) -> _Result:
+    """Run a coroutine that never suspends, here and now."""
+    try:
+        deciding.send(None)
+    except StopIteration as end:
+        result: _Result = end.value
+        return result
+    deciding.close()
+    raise RuntimeError("deciding was suspended, and nothing here would resume it")
 
 
 def _nothing_to_stop() -> None:

@@ -1,4 +1,4 @@
-"""The one module that talks to OPA's server: `opa-python-client` over a Unix socket or a network."""
+"""Talking to OPA's server from an event loop: `opa-python-client` over a Unix socket or a network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.model.reserved_rules import ReservedRule
 
 _DECISION = "data/ironcurtain/decision/decision"
-_STRICT = urlencode({"provenance": "true", "strict-builtin-errors": "true"})
-_LENIENT = urlencode({"provenance": "true"})
+_LENIENT = f"{_DECISION}?{urlencode({'provenance': 'true'})}"
+STRICT_DECISION = f"{_DECISION}?{urlencode({'provenance': 'true', 'strict-builtin-errors': 'true'})}"
+"""What is asked of OPA, below its version: the decision, and an error where a built-in has one."""
 # What is longer is sent piece by piece, so that other calls go on meanwhile.
 _MAX_AT_ONCE = 1 << 16
-# More at once would only wait inside OPA instead of here, each holding its memory.
-_CONNECTIONS = 32
-# No decision on an input of 8 MiB is as long; who sends more shall not fill our memory.
-_MAX_ANSWER = 64 << 20
+CONNECTIONS = 32
+"""More at once would only wait inside OPA instead of here, each holding its memory."""
+MAX_ANSWER = 64 << 20
+"""No decision on an input of 8 MiB is as long; who sends more shall not fill our memory."""
 
 
 class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no types
@@ -64,8 +65,8 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
             EngineAnswerError: `engine-timeout`, `engine-unreachable`, `engine-dead` for a client that was
                 closed, or `engine-malformed` for an answer that is too long.
         """
-        url = f"{self.root_url}/{_DECISION}?{_STRICT if strict else _LENIENT}"
-        text = b'{"input":' + policy_input + b"}"
+        url = f"{self.root_url}/{STRICT_DECISION if strict else _LENIENT}"
+        text = as_body(policy_input)
         body = text if len(text) <= _MAX_AT_ONCE else io.BytesIO(text)
         try:
             async with self._request("POST", url, data=body, allow_redirects=False) as response:
@@ -76,17 +77,13 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
                 f"the engine could not be connected to within {self._bounds.sock_connect:g} s",
             ) from None
         except TimeoutError:
-            raise EngineAnswerError(
-                ReservedRule.ENGINE_TIMEOUT, f"the engine did not answer within {self.timeout:g} s"
-            ) from None
+            raise too_slow(self.timeout) from None
         except aiohttp.ClientConnectorCertificateError as error:
             raise EngineAnswerError(
                 ReservedRule.ENGINE_UNREACHABLE, "its certificate is not trusted"
             ) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise EngineAnswerError(
-                ReservedRule.ENGINE_UNREACHABLE, f"the engine cannot be reached ({type(error).__name__})"
-            ) from error
+            raise unreachable(error) from error
         except (AttributeError, RuntimeError) as error:
             # What the two libraries make of a request through what has just been closed.
             if self._session is not None and not self._session.closed:
@@ -109,7 +106,7 @@ class SocketClient(DecisionClient):
 
     def connector(self) -> aiohttp.BaseConnector:
         """Return the way through the socket."""
-        return aiohttp.UnixConnector(path=str(self._socket), limit=_CONNECTIONS)
+        return aiohttp.UnixConnector(path=str(self._socket), limit=CONNECTIONS)
 
 
 class NodeClient(DecisionClient):
@@ -132,16 +129,38 @@ class NodeClient(DecisionClient):
 
     def connector(self) -> aiohttp.BaseConnector:
         """Return the way through the network."""
-        return aiohttp.TCPConnector(ssl=self._tls, limit=_CONNECTIONS)
+        return aiohttp.TCPConnector(ssl=self._tls, limit=CONNECTIONS)
+
+
+def as_body(policy_input: bytes) -> bytes:
+    """Return the body of a request about a policy input, which is sent as it is."""
+    return b'{"input":' + policy_input + b"}"
+
+
+def too_slow(seconds: float) -> EngineAnswerError:
+    """Return the error of an answer that did not come in time."""
+    return EngineAnswerError(ReservedRule.ENGINE_TIMEOUT, f"the engine did not answer within {seconds:g} s")
+
+
+def too_long() -> EngineAnswerError:
+    """Return the error of an answer that is longer than any decision."""
+    return EngineAnswerError(
+        ReservedRule.ENGINE_MALFORMED, f"the engine's answer is longer than {MAX_ANSWER:,} bytes"
+    )
+
+
+def unreachable(error: Exception) -> EngineAnswerError:
+    """Return the error of a connection that could not be made, or broke."""
+    return EngineAnswerError(
+        ReservedRule.ENGINE_UNREACHABLE, f"the engine cannot be reached ({type(error).__name__})"
+    )
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:
     content = bytearray()
     async for chunk in response.content.iter_any():
         content += chunk
-        if len(content) > _MAX_ANSWER:
+        if len(content) > MAX_ANSWER:
             response.close()
-            raise EngineAnswerError(
-                ReservedRule.ENGINE_MALFORMED, f"the engine's answer is longer than {_MAX_ANSWER:,} bytes"
-            )
+            raise too_long()
     return bytes(content)

@@ -22,6 +22,7 @@ import secrets
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from types import TracebackType
 from typing import Self
 
 from ironcurtain.engine.answer import BUNDLE_NAME, HTTP_OK, EngineAnswer, EngineAnswerError, read_answer
+from ironcurtain.engine.blocking_client import BlockingClient
 from ironcurtain.engine.client import SocketClient
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
@@ -140,7 +142,8 @@ _DEFAULT_LIMITS = EngineLimits()
 class Engine:
     """An async context manager that owns one OPA server with one bundle.
 
-    Use it from one event loop, whose thread lives as long as the engine. Queries may run side by side.
+    Use it from one event loop, whose thread lives as long as the engine; `query_blocking` alone may be called
+    from any thread. Queries may run side by side.
 
     Args:
         opa: The executable.
@@ -159,6 +162,8 @@ class Engine:
         self._stack = AsyncExitStack()
         self._process: OpaProcess | None = None
         self._client: SocketClient | None = None
+        self._blocking: BlockingClient | None = None
+        self._owner = os.getpid()
 
     async def __aenter__(self) -> Self:
         """Start the server and wait until it serves the bundle.
@@ -180,7 +185,10 @@ class Engine:
             await stack.enter_async_context(client)
             await self._until_healthy(process, client)
             await self._check_bundle(process, client)
-            self._process, self._client, self._stack = process, client, stack.pop_all()
+            blocking = BlockingClient(directory / _SOCKET, token, self._limits.query)
+            stack.callback(blocking.close)
+            self._process, self._client, self._blocking = process, client, blocking
+            self._owner, self._stack = os.getpid(), stack.pop_all()
         return self
 
     async def __aexit__(
@@ -190,7 +198,7 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         """Stop the server and remove its directory."""
-        self._process = self._client = None
+        self._process = self._client = self._blocking = None
         await self._stack.aclose()
 
     @property
@@ -217,6 +225,31 @@ class Engine:
                 raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine has stopped running") from error
             raise
         return read_answer(status, body, self._revision)
+
+    def query_blocking(self, policy_input: bytes) -> EngineAnswer:
+        """Ask as `query` does, from any thread, which waits for the answer.
+
+        Raises:
+            EngineAnswerError: As `query` does; also in a process that was forked from the engine's owner,
+                since both would read from the same connections.
+        """
+        process, client = self._process, self._blocking
+        if process is None or client is None or not process.alive or os.getpid() != self._owner:
+            raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine is not running")
+        try:
+            status, body = client.decide(policy_input)
+        except EngineAnswerError as error:
+            if error.rule == ReservedRule.ENGINE_UNREACHABLE and self._ended(process):
+                raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine has stopped running") from error
+            raise
+        return read_answer(status, body, self._revision)
+
+    def _ended(self, process: OpaProcess) -> bool:
+        """Wait until the event loop has heard of the process's end, if it has ended."""
+        until = time.monotonic() + _DEATH_NOTICE
+        while process.alive and self._process is process and time.monotonic() < until:
+            time.sleep(_POLL)
+        return not process.alive or self._process is not process
 
     async def health(self) -> bool:
         """Tell whether the server answers; the request takes the way of a query."""

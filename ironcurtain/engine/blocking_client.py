@@ -1,0 +1,219 @@
+"""Asking our own OPA from the thread that wants the answer, without an event loop and its hand-overs.
+
+The same request as `client.py` sends, over connections of its own. Its bounds are the same, too: one time for
+the whole request, however slowly its answer trickles in, one size of an answer, one number of connections, no
+retries. Only a connection on which a whole answer, and nothing more, has come is used again.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ironcurtain.engine.client import (
+    CONNECTIONS,
+    MAX_ANSWER,
+    STRICT_DECISION,
+    as_body,
+    too_long,
+    too_slow,
+    unreachable,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+# As long as the other client keeps one.
+_IDLE = 15.0
+
+
+class BlockingClient:
+    """A client on a Unix socket, for any number of threads.
+
+    Args:
+        path: The path of the socket.
+        token: The bearer token of this start.
+        timeout: Seconds for one request, waiting for a free connection included.
+    """
+
+    def __init__(self, path: Path, token: str, timeout: float) -> None:
+        self._path = str(path)
+        self._timeout = timeout
+        self._head = (
+            f"POST /v1/{STRICT_DECISION} HTTP/1.1\r\nHost: opa\r\nAuthorization: Bearer {token}\r\n"
+            "Accept-Encoding: identity\r\nContent-Type: application/json\r\nContent-Length: "
+        ).encode("ascii")
+        self._free = threading.BoundedSemaphore(CONNECTIONS)
+        self._lock = threading.Lock()
+        self._idle: list[_Connection] = []
+        self._closed = False
+
+    def decide(self, policy_input: bytes) -> tuple[int, bytes]:
+        """Ask for the decision on a policy input (the JSON text of an object); return HTTP status and body.
+
+        Raises:
+            EngineAnswerError: `engine-timeout`, `engine-unreachable`, or `engine-malformed` for an answer
+                that is too long.
+        """
+        body = as_body(policy_input)
+        request = b"%b%d\r\n\r\n%b" % (self._head, len(body), body)
+        deadline = time.monotonic() + self._timeout
+        try:
+            with self._connection(deadline) as connection:
+                return connection.exchange(request, deadline)
+        except TimeoutError:
+            raise too_slow(self._timeout) from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise unreachable(error) from error
+
+    def close(self) -> None:
+        """Close the connections that are not in use; those that are, close when their answer has come."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.socket.close()
+
+    @contextmanager
+    def _connection(self, deadline: float) -> Iterator[_Connection]:
+        """Lend a connection; whatever happens but a whole answer ends it."""
+        if not self._free.acquire(timeout=self._timeout):
+            raise TimeoutError
+        try:
+            connection = self._kept() or self._connect(deadline)
+            try:
+                yield connection
+            except BaseException:
+                connection.socket.close()
+                raise
+            self._keep(connection)
+        finally:
+            self._free.release()
+
+    def _kept(self) -> _Connection | None:
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if connection.is_usable():
+                return connection
+            connection.socket.close()
+
+    def _connect(self, deadline: float) -> _Connection:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            made.settimeout(_left(deadline))
+            made.connect(self._path)
+        except BaseException:
+            made.close()
+            raise
+        return _Connection(made)
+
+    def _keep(self, connection: _Connection) -> None:
+        with self._lock:
+            if connection.reusable and not self._closed:
+                self._idle.append(connection)
+                return
+        connection.socket.close()
+
+
+@dataclass(slots=True)
+class _Connection:
+    """A connection; `used` is when an answer was last complete, `reusable` whether OPA keeps it open."""
+
+    socket: socket.socket
+    used: float = 0.0
+    reusable: bool = False
+
+    def is_usable(self) -> bool:
+        """Tell whether it is fresh and silent: bytes that wait belong to no question, or tell of its end."""
+        if time.monotonic() - self.used > _IDLE:
+            return False
+        self.socket.settimeout(0)
+        try:
+            self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def exchange(self, request: bytes, deadline: float) -> tuple[int, bytes]:
+        """Send a request and read its answer, both before the deadline."""
+        self.reusable = False
+        self.socket.settimeout(_left(deadline))
+        self.socket.sendall(request)
+        answer = _Answer(_UntilDeadline(self.socket, deadline))
+        # All that the library asks of a socket is a file to read from.
+        response = http.client.HTTPResponse(_Readable(answer), method="POST")  # type: ignore[arg-type]
+        response.begin()
+        length = response.length
+        content = response.read(MAX_ANSWER + 1)
+        if len(content) > MAX_ANSWER:
+            raise too_long()
+        if length is not None and len(content) != length:
+            raise http.client.IncompleteRead(content, length - len(content))
+        self.used = time.monotonic()
+        self.reusable = response.isclosed() and not response.will_close and not answer.has_more
+        return response.status, content
+
+
+class _UntilDeadline(io.RawIOBase):
+    """Reads of a socket that all end at one deadline; none once the answer is `complete`."""
+
+    def __init__(self, source: socket.socket, deadline: float) -> None:
+        super().__init__()
+        self._source = source
+        self._deadline = deadline
+        self.complete = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        if self.complete:
+            return 0
+        self._source.settimeout(_left(self._deadline))
+        return self._source.recv_into(buffer)
+
+
+class _Answer(io.BufferedReader):
+    """One answer, which the library closes when it has read it; `has_more` says whether more had come."""
+
+    has_more = False
+
+    def __init__(self, source: _UntilDeadline) -> None:
+        super().__init__(source)
+        self._source = source
+
+    def close(self) -> None:
+        if not self.closed:
+            self._source.complete = True  # what follows looks at what has come, and waits for nothing
+            self.has_more = bool(self.peek(1))
+        super().close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Readable:
+    """Gives an answer to whom expects a socket."""
+
+    answer: _Answer
+
+    def makefile(self, _mode: str) -> _Answer:
+        return self.answer
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
