@@ -17,7 +17,13 @@ from ironcurtain.web.activity import HERE as ACTIVITY
 from ironcurtain.web.activity import ActivityPages, Explain
 from ironcurtain.web.approvals import HERE as APPROVALS
 from ironcurtain.web.approvals import ApprovalPages, Waiting
+from ironcurtain.web.compare import HERE as COMPARE
+from ironcurtain.web.compare import ApprovalsText, ComparePages, Comparison
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
+from ironcurtain.web.policy import HERE as POLICY
+from ironcurtain.web.policy import PolicyPages
+from ironcurtain.web.policy_examination import OncePerState
+from ironcurtain.web.policy_report import PolicyReport
 from ironcurtain.web.rendering import SCRIPT, page, refused
 
 
@@ -65,11 +71,17 @@ class Shown:
         waiting: What waits for a person.
         records: What was decided.
         explain: Explains a recorded decision; None where no policy was named.
+        policy: The policy's examination; None where no policy was named.
+        comparison: What changed since an older policy; None where none was named.
+        approvals: Returns the file that approves what was loosened.
     """
 
     waiting: Waiting
     records: RecentRecords
     explain: Explain | None = None
+    policy: OncePerState[PolicyReport] | None = None
+    comparison: OncePerState[Comparison] | None = None
+    approvals: ApprovalsText | None = None
 
 
 def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None]) -> ASGIApp:
@@ -83,6 +95,8 @@ def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None
     """
     entrance, approvals = Entrance(access, entered), ApprovalPages(shown.waiting, shown.records, access)
     activity = ActivityPages(shown.records, access, shown.explain)
+    policy = PolicyPages(shown.policy, access)
+    compare = ComparePages(shown.comparison, access, shown.approvals)
     routes = [
         Route("/", _first, methods=["GET"]),
         Route(ENTER, entrance.form, methods=["GET"]),
@@ -96,6 +110,12 @@ def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None
         Route(ACTIVITY, activity.list_, methods=["GET"]),
         Route(f"{ACTIVITY}/changes", activity.changes, methods=["GET"]),
         Route(ACTIVITY + "/{session}/{id}", activity.one, methods=["GET"]),
+        Route(POLICY, policy.shown, methods=["GET"]),
+        Route(f"{POLICY}/cell", policy.cell, methods=["GET"]),
+        Route(f"{POLICY}/changes", policy.changes, methods=["GET"]),
+        Route(COMPARE, compare.shown, methods=["GET"]),
+        Route(f"{COMPARE}/changes", compare.changes, methods=["GET"]),
+        Route(f"{COMPARE}/approvals", compare.approvals, methods=["POST"]),
     ]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
     app.router.redirect_slashes = False

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ironcurtain.system.frozen import Frozen, is_empty
+from ironcurtain.system.text import counted, visible
 
 
 class Share(Frozen):
@@ -87,3 +88,19 @@ class CoverageReport(Frozen):
     def percent(self) -> float:
         """What thresholds are held against: the smaller one of the two shares."""
         return min(self.cells.percent, self.rules.percent)
+
+
+def clause_line(clause: ClauseCoverage) -> str:
+    """Return what is reached of a clause, in one line of text."""
+    names = ", ".join(visible(rule) for rule in clause.missed)
+    missed = f"; never reached: {names}" if names else ""
+    asked = ", ".join(visible(tool) for tool in clause.asked)
+    missed += f"; asked, not implemented: {asked}" if asked else ""
+    for name in map(visible, clause.asked_of_caller):
+        missed += f"; asked of {name}, so not enforced against {name}"
+    return (
+        f"{visible(clause.clause)}: {counted(clause.scenarios, 'scenario')}, "
+        f"{counted(clause.guarantees, 'guarantee')}, "
+        f"{clause.rules.reached} of {clause.rules.total} rules, "
+        f"{clause.cells.reached} of {clause.cells.total} cells{missed}"
+    )

@@ -146,11 +146,16 @@ def _lines(
         for each in changes:
             yield change.format(f"{show(statement(each))} ({each.id})")
             yield from (detail.format(show(line)) for line in (*details(each), *said.get(each.id, ())))
-    if result.proof is Proof.PROVED:
-        yield "The two policies decide every call alike: proved."
-    elif result.proof is Proof.NOT_FOUND:
-        yield "No call was found that the two policies decide differently; that there is none is not proved."
+    if result.proof is not Proof.FOUND:
+        yield same_words(result.proof)
     yield from (f"sampled, not exact: {show(visible(reason))}" for reason in result.reasons)
+
+
+def same_words(proof: Proof) -> str:
+    """Return what is known of policies between which no difference was found."""
+    if proof is Proof.PROVED:
+        return "The two policies decide every call alike: proved."
+    return "No call was found that the two policies decide differently; that there is none is not proved."
 
 
 def statement(change: Change) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ironcurtain.analysis.clauses.outcomes import cells_of, clause_report
-from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseRule, ExampleCall
+from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseReport, ClauseRule, ExampleCall
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
-from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall
 from ironcurtain.analysis.explain.explain import clauses_of
 from ironcurtain.analysis.findings.decided_scenarios import RECORD
@@ -41,21 +41,41 @@ def explain_clause(bundle: Bundle, clause: str, scenarios: Scenarios, opa: OpaCo
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    content = PolicyContent.of(bundle)
+    analysis = analyse_policy(bundle, scenarios.world, opa)
+    report = clause_report(bundle, scenarios, opa, analysis)
+    return explain_examined(analysis, report, clause, scenarios, opa)
+
+
+def explain_examined(
+    analysis: PolicyAnalysis, report: ClauseReport, clause: str, scenarios: Scenarios, opa: OpaCommand
+) -> ClauseExplanation:
+    """Return the effects of a clause of a policy that is examined already.
+
+    Args:
+        analysis: The policy.
+        report: What becomes of each of its clauses.
+        clause: The clause's id.
+        scenarios: The scenarios, in whose world it was examined.
+        opa: The engine.
+
+    Raises:
+        EvidenceError: If there is no such clause.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If OPA decides otherwise than the bundle's rules say.
+    """
+    bundle, content = analysis.bundle, analysis.content
     clauses = clauses_of(content)
     if clause not in clauses:
         known = ", ".join(sorted(clauses, key=lambda id_: (len(id_), id_)))
         raise EvidenceError(f"the bundle has no clause {quoted(clause)}", hint=f"It has: {known or 'none'}.")
-    whole = analyse_policy(bundle, scenarios.world, opa)
-    examined = [whole.tools[place] for place in _tools(content, clause)]
-    report = clause_report(bundle, scenarios, opa, whole)
+    examined = [analysis.tools[place] for place in _tools(content, clause)]
     return ClauseExplanation(
         revision=bundle.revision,
         clause=clauses[clause],
         outcome=next(outcome for outcome in report.clauses if outcome.clause.id == clause),
         rules=tuple(_rules(content, clause)),
         cells=tuple(cell for tool in examined for cell in cells_of(tool, clause)),
-        examples=_examples(examined, clause, whole.policies, opa),
+        examples=_examples(examined, clause, analysis.policies, opa),
         scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
         exactness="sampled" if any(tool.gaps for tool in examined) else "exact",
         reasons={

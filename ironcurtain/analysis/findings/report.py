@@ -117,17 +117,21 @@ _MARKS = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<
 def text_lines(report: FindingReport) -> Iterator[str]:
     """Yield a report as lines of plain text."""
     for finding in report.findings:
-        if finding.waiver is not None:
-            continue
-        place = f" ({finding.source})" if finding.source else ""
-        yield f"{finding.severity}: {printable(finding.message)} [{finding.id}]{place}"
-        yield from (f"    {line}" for line in _witness_lines(finding.witness))
-        yield f"    {printable(finding.suggestion)} See {finding.docs}."
-        if finding.proof is Proof.NOT_FOUND:
-            yield "    Not proved: nothing to the contrary was found, but not every kind of call is known."
+        if finding.waiver is None:
+            yield from finding_lines(finding)
     for tool, reasons in report.reasons.items():
         yield from (f"sampled: {visible(tool)}: {visible(reason)}" for reason in reasons)
     yield summary(report)
+
+
+def finding_lines(finding: Finding) -> Iterator[str]:
+    """Yield one finding as lines of plain text."""
+    place = f" ({finding.source})" if finding.source else ""
+    yield f"{finding.severity}: {printable(finding.message)} [{finding.id}]{place}"
+    yield from (f"    {line}" for line in _witness_lines(finding.witness))
+    yield f"    {printable(finding.suggestion)} See {finding.docs}."
+    if finding.proof is Proof.NOT_FOUND:
+        yield "    Not proved: nothing to the contrary was found, but not every kind of call is known."
 
 
 def markdown_lines(report: FindingReport) -> Iterator[str]:

@@ -272,16 +272,21 @@ _MARKS: Mapping[GuaranteeStatus, str] = {
 def report_lines(report: GuaranteeReport) -> Iterator[str]:
     """Yield the report as lines of plain text."""
     for result in report.results:
-        clause = f" ({result.clause})" if result.clause else ""
-        mark = _MARKS[result.status] if result.holds or result.status == "broken" else "FAIL"
-        yield f"{mark:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
-        yield from (f"      sampled: {visible(reason)}" for reason in result.reasons)
-        for name in map(visible, result.asked_of_caller):
-            yield f"      asked of {name}, so not enforced against {name}"
-        if result.sequence:
-            yield from _sequence_lines(result.sequence)
-        elif result.witness is not None:
-            yield from _witness_lines(result.witness)
+        yield from result_lines(result)
+
+
+def result_lines(result: GuaranteeResult) -> Iterator[str]:
+    """Yield what is known of one guarantee as lines of plain text."""
+    clause = f" ({result.clause})" if result.clause else ""
+    mark = _MARKS[result.status] if result.holds or result.status == "broken" else "FAIL"
+    yield f"{mark:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
+    yield from (f"      sampled: {visible(reason)}" for reason in result.reasons)
+    for name in map(visible, result.asked_of_caller):
+        yield f"      asked of {name}, so not enforced against {name}"
+    if result.sequence:
+        yield from _sequence_lines(result.sequence)
+    elif result.witness is not None:
+        yield from witness_lines(result.witness)
 
 
 def status_words(result: GuaranteeResult) -> str:
@@ -320,7 +325,8 @@ def step_words(call: WitnessCall) -> str:
     return f"{place} at {call.at}{facts}: {call.verdict} by {visible(call.rule)}{approved}{gives}"
 
 
-def _witness_lines(witness: WitnessCall) -> Iterator[str]:
+def witness_lines(witness: WitnessCall) -> Iterator[str]:
+    """Yield a whole call with its decision, and the subject that it is about."""
     yield f"      {visible(witness.server)}/{visible(witness.tool)} {_json(witness.arguments)}"
     if witness.caller:
         yield f"      as caller {_json(witness.caller)}"

@@ -91,19 +91,9 @@ def command(
 
 
 def _lines(report: CoverageReport) -> Iterator[str]:
-    for clause in report.clauses:
-        names = ", ".join(visible(rule) for rule in clause.missed)
-        missed = f"; never reached: {names}" if names else ""
-        asked = ", ".join(visible(tool) for tool in clause.asked)
-        missed += f"; asked, not implemented: {asked}" if asked else ""
-        for name in map(visible, clause.asked_of_caller):
-            missed += f"; asked of {name}, so not enforced against {name}"
-        yield (
-            f"{visible(clause.clause)}: {counted(clause.scenarios, 'scenario')}, "
-            f"{counted(clause.guarantees, 'guarantee')}, "
-            f"{clause.rules.reached} of {clause.rules.total} rules, "
-            f"{clause.cells.reached} of {clause.cells.total} cells{missed}"
-        )
+    from ironcurtain.analysis.coverage.report import clause_line
+
+    yield from map(clause_line, report.clauses)
     for cell in report.missed:
         where = ", ".join(visible(place) for place in cell.where)
         yield f"not reached: {visible(cell.server)}/{visible(cell.tool)} {visible(cell.role)}: {where}"

@@ -10,7 +10,7 @@ import click
 
 from ironcurtain.cli.options.options import PolicyOptions, policy_options
 from ironcurtain.cli.run.approvals import place
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.explain.report import Explanation
@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 @click.option(
     "--audit", metavar="DIR", help="The directory of the audit logs (default: ~/.ironcurtain/audit)."
 )
-@click.option("--bundle", metavar="B", help="The policy, to have recorded decisions explained.")
+@click.option("--bundle", metavar="B", help="The policy to show, and to explain recorded decisions by.")
+@click.option(
+    "--against", metavar="OLD", help="Compare the policy with a bundle, or with that of a git commit."
+)
+@click.option(
+    "--export",
+    "exported",
+    metavar="DIR",
+    help="Write the pages of the policy and the comparison to DIR as files, and serve nothing.",
+)
 @policy_options
 def command(
     *,
@@ -38,6 +47,8 @@ def command(
     key: str | None,
     audit: str | None,
     bundle: str | None,
+    against: str | None,
+    exported: str | None,
     **deployment: Unpack[PolicyOptions],
 ) -> Exit:
     """Show in a browser on this machine what waits for you and what was decided, and take your answers.
@@ -48,16 +59,23 @@ def command(
     \b
     Examples:
       ironcurtain web
-      ironcurtain web --bundle generated/bundle
+      ironcurtain web --bundle generated/bundle --against main
+      ironcurtain web --export pages --against published.tar.gz
 
     \b
-    Exit: 0 a signal came, 2 wrong options, 3 the port cannot be taken.
+    Exit: 0 a signal came or the files are written, 1 the bundle's Rego is not what its rules say,
+    2 wrong options or files, 3 the port cannot be taken, or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.system.extras import need
 
     need("jinja2")
+    if exported is not None:
+        return _export(Path(exported), bundle, against, deployment)
+    if against is not None and bundle is None:
+        raise UsageError("--against needs a policy to compare", hint="Name it with --bundle.")
     import anyio
 
+    from ironcurtain.cli.run.web_policy import approvals_text, comparison_of, policy_of
     from ironcurtain.enforcement.approvals.inbox import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.enforcement.audit.recent import RecentRecords
@@ -69,7 +87,10 @@ def command(
     waiting = Waiting(Path(directory) if directory else usual_directory, Path(key) if key else usual_key)
     records = RecentRecords(Path(audit) if audit else audit_directory())
     explain = partial(_explain, bundle, deployment) if bundle is not None else None
-    anyio.run(serve, Shown(waiting, records, explain), port, click.echo)
+    policy = policy_of(bundle, deployment) if bundle is not None else None
+    comparison = comparison_of(bundle, against, deployment) if bundle and against else None
+    shown = Shown(waiting, records, explain, policy, comparison, approvals_text)
+    anyio.run(serve, shown, port, click.echo)
     return Exit.YES
 
 
@@ -82,3 +103,16 @@ def _explain(bundle: str, deployment: PolicyOptions, record: DecisionRecord) -> 
     if there["sandbox"] is None:
         there["sandbox"] = record.sandbox.directory
     return explain_recorded(record, partial(Policy.load, bundle, **there), bundle)[0]
+
+
+def _export(directory: Path, bundle: str | None, against: str | None, deployment: PolicyOptions) -> Exit:
+    """Write the pages as files."""
+    from ironcurtain.cli.review.policy_argument import bundle_or_project
+    from ironcurtain.cli.run.web_policy import compared_with, examined
+    from ironcurtain.web.export import export
+
+    path = bundle_or_project(bundle)
+    comparison = compared_with(path, against, deployment) if against is not None else None
+    for written in export(directory, examined(path, deployment), comparison):
+        click.echo(written)
+    return Exit.YES

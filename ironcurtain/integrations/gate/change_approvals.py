@@ -95,10 +95,15 @@ def add_approvals(path: Path, fresh: Sequence[DiffApproval]) -> None:
     """
     require_yaml(path)
     known = read_approvals(path, must_exist=False)
+    atomic_write(path, with_approvals(read_text(path) if known else "", fresh).encode())
+
+
+def with_approvals(text: str, fresh: Sequence[DiffApproval]) -> str:
+    """Return the text of a file of approvals with some added; an empty text is a file that is not there."""
     writer = YAML(typ="rt")
     writer.width = 4096
     writer.indent(mapping=2, sequence=4, offset=2)
-    document: Any = writer.load(read_text(path) if known else _HEADER)
+    document: Any = writer.load(text or _HEADER)
     replaced = {approval.change for approval in fresh}
     entries = document["approvals"]
     # In place, so that what people wrote beside the others stays.
@@ -109,7 +114,7 @@ def add_approvals(path: Path, fresh: Sequence[DiffApproval]) -> None:
     entries.extend(approval.model_dump(mode="json", exclude_none=True) for approval in fresh)
     stream = io.StringIO()
     writer.dump(document, stream)
-    atomic_write(path, stream.getvalue().encode())
+    return stream.getvalue()
 
 
 DOCS = "docs/review.md"

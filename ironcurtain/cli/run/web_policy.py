@@ -1,0 +1,109 @@
+"""What `ironcurtain web` reads to show a policy and to compare it with an older one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from ironcurtain.analysis.diff.report import Difference
+from ironcurtain.analysis.findings.waivers import Waivers
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.cli.options.options import PolicyOptions, TrustOptions
+from ironcurtain.cli.review.policy_argument import (
+    assumed_scenarios,
+    assumed_world,
+    opa_command,
+    read_policy,
+)
+from ironcurtain.integrations.gate.change_approvals import draft, with_approvals
+from ironcurtain.integrations.gate.git import Commit
+from ironcurtain.integrations.gate.report import compared
+from ironcurtain.model.guarantees import Guarantees
+from ironcurtain.web.compare import Comparison
+from ironcurtain.web.policy_examination import OncePerState
+from ironcurtain.web.policy_report import PolicyFiles, PolicyReport
+
+
+def policy_of(bundle: str, options: PolicyOptions) -> OncePerState[PolicyReport]:
+    """Return the examination of a policy, which begins when somebody looks at it."""
+    return OncePerState(partial(_state, bundle), partial(examined, bundle, options))
+
+
+def comparison_of(bundle: str, against: str, options: PolicyOptions) -> OncePerState[Comparison]:
+    """Return the comparison of a policy with an older one, which begins when somebody looks at it."""
+    return OncePerState(partial(_state, bundle, against), partial(compared_with, bundle, against, options))
+
+
+def examined(bundle: str, options: PolicyOptions) -> PolicyReport:
+    """Examine a policy with the files of its project.
+
+    Raises:
+        IronCurtainError: As `ironcurtain findings` and `ironcurtain guarantees` do.
+    """
+    policy = read_policy(bundle, None, None, **_trust(options))
+    files = PolicyFiles(
+        bundle=policy.bundle,
+        scenarios=assumed_scenarios(bundle, None),
+        has_scenarios=policy.scenarios is not None,
+        guarantees=policy.beside(None, policy.project.settings.guarantees, Guarantees),
+        waivers=policy.beside(None, "waivers.yaml", Waivers),
+        engine=opa_command(options["opa"]),
+    )
+    return PolicyReport(files, datetime.now(UTC).date())
+
+
+def compared_with(bundle: str, against: str, options: PolicyOptions) -> Comparison:
+    """Compare a policy with an older one, a bundle or a commit, as `ironcurtain diff` does.
+
+    Raises:
+        IronCurtainError: As `ironcurtain diff` and `ironcurtain verify --against` do.
+    """
+    trust = Trust.of(**_trust(options))
+    older, newer = _older(bundle, against, trust), open_bundle(Path(bundle), trust)
+    found = compared(older, newer, assumed_world(bundle, None), opa_command(options["opa"]))
+    sentences = {**PolicyContent.of(older).clauses, **PolicyContent.of(newer).clauses}
+    return Comparison(against, found, sentences)
+
+
+def approvals_text(difference: Difference, reason: str, approver: str) -> str:
+    """Return the file that approves all that is loosened, as `ironcurtain diff` writes it."""
+    return with_approvals("", draft(difference.loosened, reason=reason, approver=approver, expires=None))
+
+
+def _older(bundle: str, against: str, trust: Trust) -> Bundle:
+    if Path(against).exists():
+        return open_bundle(Path(against), Trust(trust.key))
+    path = Path(bundle)
+    return Commit.of(against, path.absolute().parent).bundle(path)
+
+
+def _trust(options: PolicyOptions) -> TrustOptions:
+    return TrustOptions(
+        expect_revision=options["expect_revision"],
+        verify_key=options["verify_key"],
+        min_serial=options["min_serial"],
+    )
+
+
+def _state(*named: str) -> Hashable:
+    """Return when the files of bundles, and those beside them, were last written."""
+    return tuple(each for name in named for each in _written(Path(name)))
+
+
+def _written(bundle: Path) -> Iterator[tuple[str, int, int]]:
+    beside = (
+        *bundle.parent.glob("*.json"),
+        *bundle.parent.glob("*.yaml"),
+        *bundle.parent.parent.glob("*.yaml"),
+    )
+    inside = bundle.rglob("*") if bundle.is_dir() else ()
+    for path in sorted({bundle, *beside, *inside}):
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        yield str(path), found.st_mtime_ns, found.st_size

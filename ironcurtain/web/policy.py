@@ -1,0 +1,89 @@
+"""The page of the policy: its sentences, what each of them causes, and the decision matrix as a heat map."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ironcurtain.analysis.matrix.witnesses import MatrixCell
+from ironcurtain.errors import EvidenceError
+from ironcurtain.web.access import Access
+from ironcurtain.web.live import changes
+from ironcurtain.web.policy_examination import OncePerState
+from ironcurtain.web.policy_heat import has_cell, heat_map
+from ironcurtain.web.policy_report import PolicyReport
+from ironcurtain.web.rendering import page, refused
+
+HERE = "/policy"
+_NO_SUCH = "The policy has no such sentence or cell."
+
+
+class PolicyPages:
+    """The page of the policy, and that of one cell.
+
+    Args:
+        examination: The policy's examination; None where no policy was named.
+        access: Who is let in.
+    """
+
+    def __init__(self, examination: OncePerState[PolicyReport] | None, access: Access) -> None:
+        self._examination, self._access = examination, access
+
+    async def shown(self, request: Request) -> Response:
+        """Show the sentences, and what one of them causes."""
+        return await run_in_threadpool(self._shown, request)
+
+    async def cell(self, request: Request) -> Response:
+        """Show the calls that show a cell."""
+        return await run_in_threadpool(self._cell, request)
+
+    async def changes(self, request: Request) -> Response:
+        """Tell when the examination has ended, and when it begins anew."""
+        return changes(request, self._access, self._version)
+
+    def _version(self) -> str:
+        return self._examination.progress().version if self._examination is not None else ""
+
+    def _shown(self, request: Request) -> Response:
+        report = self._report(request)
+        if isinstance(report, Response):
+            return report
+        asked = request.query_params
+        clause, servers = asked.get("clause", ""), sorted(report.matrix.servers)
+        server = asked.get("server", servers[0] if servers else "")
+        begin = asked.get("from", "0")
+        try:
+            effects = report.effects(clause) if clause else {}
+        except EvidenceError:
+            return refused(request, 404, _NO_SUCH)
+        if (servers and server not in servers) or not (begin.isascii() and begin.isdecimal()):
+            return refused(request, 404, _NO_SUCH)
+        return page(
+            "policy.html",
+            request,
+            report=report,
+            chosen=clause,
+            effects={clause: effects} if clause else {},
+            servers=servers,
+            maps=[heat_map(report.matrix, server, clause, int(begin))] if servers else [],
+        )
+
+    def _cell(self, request: Request) -> Response:
+        report = self._report(request)
+        if isinstance(report, Response):
+            return report
+        cell = MatrixCell(*(request.query_params.get(name, "") for name in MatrixCell.__dataclass_fields__))
+        if not has_cell(report.matrix, cell):
+            return refused(request, 404, _NO_SUCH)
+        return page("policy_cell.html", request, cell=cell, calls=report.calls(cell))
+
+    def _report(self, request: Request) -> PolicyReport | Response:
+        if self._examination is None:
+            return page("policy_none.html", request, what="Policy", option="--bundle B")
+        progress = self._examination.progress()
+        if progress.trouble:
+            return refused(request, 500, progress.trouble)
+        if progress.result is None:
+            return page("policy_wait.html", request, what="Policy", follow=f"{HERE}/changes")
+        return progress.result
