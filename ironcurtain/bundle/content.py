@@ -89,8 +89,8 @@ class PolicyContent:
             is told of those that they must check.
         approvers: Whose approval the rules can ask for, by name.
         facts: What rules test beside arguments, by name.
-        caller: What is declared about the caller, by key. No verdict depends on it; bundles of before say
-            nothing of it.
+        caller: What is declared about the caller, by key. Verdicts depend on the roles in it only; bundles of
+            before say nothing of it.
     """
 
     revision: str

@@ -166,7 +166,7 @@ def trace(call: Call, policy: LoadedPolicy) -> Trace:
     base = _base(call, policy)
     found = Trace(base)
     try:
-        found.arguments, caller = _parse(call), _facts(call)  # 1
+        found.arguments, caller = _parse(call), _caller(call, policy)  # 1
         found.tool = tool = _know(call, policy)  # 2
         found.filled = _fit(tool, found.arguments, policy, call.server)  # 3
         found.canonical = canonical = _canonicalise(tool, found.filled, policy, call.server)  # 4
@@ -233,9 +233,9 @@ def _value(arguments: JsonSource | bytes) -> JsonValue:
     return json_text.plain(arguments)
 
 
-def _facts(call: Call) -> dict[str, JsonValue]:
+def _caller(call: Call, policy: LoadedPolicy) -> dict[str, JsonValue]:
     try:
-        return json_text.members(json_text.plain(dict(call.caller or {})))
+        return policy.canonical_caller(json_text.members(json_text.plain(dict(call.caller or {}))))
     except (json_text.MalformedJsonError, TypeError, ValueError):
         raise Refusal(
             ReservedRule.MALFORMED_CALL, "The facts about the caller are no strict JSON object."

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import GIT_REMOTE, CanonicalizationContext
+from ironcurtain.decision.canonical.callers import canonical_caller, identifying
 from ironcurtain.decision.canonical.host_view import HostView
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
@@ -24,6 +25,7 @@ from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
 from ironcurtain.errors import BundleRelationError, RefusedRootError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.facts import Fact
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
 SANDBOX = "the sandbox"
@@ -123,6 +125,7 @@ class LoadedPolicy:
         self.facts: Mapping[str, Fact] = MappingProxyType(dict(content.facts))
         self._world = world
         self._registry = Registry(with_reserved_roles(content.annotations.roles))
+        self._identifiers = identifying(content.caller)
         self._resolver = Resolver(world, home=deployment.home)
         self._sandbox = self._real(deployment.sandbox) if deployment.sandbox is not None else None
         self._refuse_roots()
@@ -146,6 +149,10 @@ class LoadedPolicy:
         """Return the annotation of a tool, or of a reserved tool, which every server has; else None."""
         found = self._annotated.get((server, tool))
         return found or (RESERVED.get(tool) if server in self._servers else None)
+
+    def canonical_caller(self, caller: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return caller facts with those that the policy declares as identifiers in their canonical form."""
+        return canonical_caller(caller, self._identifiers, self._registry)
 
     def tool(self, server: str, tool: str) -> ValidatedTool | None:
         """Return the tool of an annotation, ready to use; None where there is no annotation.

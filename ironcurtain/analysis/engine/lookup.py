@@ -17,7 +17,6 @@ from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Values
 from ironcurtain.analysis.engine.space.elements import ResourceKey, resource_key
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
 from ironcurtain.system.frozen import JsonValue
@@ -44,13 +43,8 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     mask = 0
     for key in keys.values():
         mask |= examined.calls.key_mask(key, PolicyIndex(0))
-    resources = {name for source in space.sources for name in source.places if source.argument is not None}
     arguments, caller = (_members(call.input[root]) for root in ("args", "caller"))
-    asked: Values = {
-        "args": {name: PRESENT if name in resources else value for name, value in arguments.items()},
-        "caller": caller,
-        "facts": call.facts,
-    }
+    asked: Values = {**space.signed(arguments, caller), "facts": call.facts}
     classes: dict[VariableIndex, ClassIndex] = {}
     for index, variable in indexed(VariableIndex, space.variables):
         class_ = variable.class_of(asked)

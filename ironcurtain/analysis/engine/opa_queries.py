@@ -292,7 +292,8 @@ def _batch(questions: list[_PathQuestion], numbers: list[int], side: int) -> _Ba
     for (key, _), resource in fillers.items():
         add(key, resource)
     values = space.modes.values(first.chosen)
-    arguments = {name: value for name, value in values["args"].items() if name not in _resource_names(space)}
+    unread = _resource_names(space) - space.compared.arguments
+    arguments = {name: value for name, value in values["args"].items() if name not in unread}
     asked = policy_input(
         space.server,
         space.annotation,

@@ -334,7 +334,8 @@ class _Search:
         held = (pair for _, element in elements for pair in pairs(element))
         value = next((value for keys, value in held if keys == self.cell.keys), "")
         known = self._space.modes.values(chosen)
-        return FoundCall(arguments, known["caller"], self.cell.role, value, known["facts"])
+        caller = self._space.compared.as_values(known["caller"], arguments)
+        return FoundCall(arguments, caller, self.cell.role, value, known["facts"])
 
 
 def _severities(keys: tuple[ResourceKey | None, ...], outcome: tuple[object, ...]) -> Severities:

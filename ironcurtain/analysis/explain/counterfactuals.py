@@ -17,12 +17,12 @@ from ironcurtain.analysis.engine.indexes import SourceIndex, VariableIndex, inde
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramNode
+from ironcurtain.analysis.engine.rules.predicates import Values
 from ironcurtain.analysis.engine.rules.rules import GuardKey
 from ironcurtain.analysis.engine.search import CallSearch
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element, ResourceKey
 from ironcurtain.analysis.engine.space.placing import RawValue
-from ironcurtain.analysis.engine.space.variables import PRESENT
 from ironcurtain.analysis.engine.values.witnesses import SECOND_NAME
 from ironcurtain.analysis.engine.whole_calls import Calls
 from ironcurtain.analysis.explain.report import Suggestion
@@ -61,12 +61,8 @@ class Outcomes:
         facts: Mapping[str, JsonValue],
     ) -> None:
         self._space = space
-        resources = {name for source in space.sources if source.argument for name in source.places}
-        asked = {name: PRESENT if name in resources else value for name, value in arguments.items()}
-        self._classes = [
-            v.class_of(values_by_root() | {"args": asked, "caller": dict(caller), "facts": dict(facts)})
-            for v in space.variables
-        ]
+        signed: Values = {**space.signed(arguments, caller), "facts": dict(facts)}
+        self._classes = [variable.class_of(signed) for variable in space.variables]
         self.caller_classes = {
             index: frozenset({class_})
             for index, (variable, class_) in indexed(

@@ -13,4 +13,7 @@ def caller_part(caller: Mapping[str, CallerFact]) -> str:
     if not caller:
         return ""
     shown = {key: fact.model_dump(mode="json", by_alias=True) for key, fact in sorted(caller.items())}
-    return "\n\n" + fill("caller", caller=as_data(shown))
+    parts = [fill("caller", caller=as_data(shown))]
+    if any(fact.role is not None for fact in caller.values()):
+        parts.append(fill("caller_identifiers"))
+    return "".join(f"\n\n{part}" for part in parts)

@@ -10,6 +10,7 @@ import difflib
 from collections import Counter
 from collections.abc import Collection, Iterator
 
+from ironcurtain.compiler.rules.identifier_comparisons import declaration_problems
 from ironcurtain.compiler.rules.patterns import PatternChecker
 from ironcurtain.compiler.rules.tests_of_arguments import Testable, test_problems
 from ironcurtain.compiler.rules.tests_of_facts import fact_problems, facts_test_problems
@@ -66,6 +67,7 @@ def check_policy(
         known = not any(True for _ in _role_problems(rule.if_, rule.then, registry))
         found = _canonical(rule.if_, f"rule {quoted(rule.name)}", checker, problems) if known else rule.if_
         rules.append(rule.model_copy(update={"if_": found}))
+    problems += [_error(*said.split("\n")) for said in declaration_problems(policy.caller, registry)]
     facts = {
         name: _canonical_fact(name, fact, annotations, registry, checker, problems)
         for name, fact in policy.facts.items()

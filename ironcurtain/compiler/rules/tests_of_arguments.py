@@ -10,6 +10,7 @@ import re2
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 from ironcurtain.compiler.render.conditions import anchored
 from ironcurtain.compiler.rules.forms_of_tests import NUMERIC, form_problem, reference_problem
+from ironcurtain.compiler.rules.identifier_comparisons import compared_role, lone_fact_problem, role_problem
 from ironcurtain.compiler.rules.tests_of_callers import (
     caller_problem,
     caller_test_problems,
@@ -54,13 +55,16 @@ def test_problems(condition: If, then: Verdict, known: Testable) -> Iterator[Rul
         known: What its tests may speak of.
     """
     for test in condition.args or ():
+        role = compared_role("args", test, known.caller)
         for name in test.names:
-            yield from _in_place("args", test, _pointer_problem(name, known))
-        yield from _in_place("args", test, *_problems(test, known))
+            yield from _in_place("args", test, _pointer_problem(name, known, role))
+        yield from _in_place("args", test, *_problems("args", test, known))
     for test in condition.caller or ():
         problem = _name_problem(test.name)
-        problems = [problem] if problem else caller_test_problems(test, then, known.caller)
-        yield from _in_place("caller", test, *problems, *_problems(test, known))
+        problems = [problem] if problem else [*caller_test_problems(test, then, known.caller)]
+        if not problems and compared_role("caller", test, known.caller) is None:
+            problems = [lone_fact_problem(test.name, known.caller)]
+        yield from _in_place("caller", test, *problems, *_problems("caller", test, known))
 
 
 def _in_place(key: str, test: ArgCondition, *problems: str) -> Iterator[RuleError]:
@@ -70,13 +74,13 @@ def _in_place(key: str, test: ArgCondition, *problems: str) -> Iterator[RuleErro
             yield RuleError(f"`{key}` {quoted(test.name)}: {what}", hint=hint)
 
 
-def _problems(test: ArgCondition, known: Testable) -> list[str]:
+def _problems(tested: Root, test: ArgCondition, known: Testable) -> list[str]:
     """Return what is wrong with operator, operand and flags; an empty string is no problem."""
     if problem := form_problem(test):
         return [problem]
     referred = reference(test.value)
     if referred:
-        return _reference_problems(test, referred, known)
+        return _reference_problems(tested, test, referred, known)
     if isinstance(test.value, dict) and {"caller", "arg"} & set(test.value):
         return [
             'a value is {"caller": POINTER} or {"arg": POINTER}, perhaps with "times", "plus" and "measure"'
@@ -98,22 +102,32 @@ def _problems(test: ArgCondition, known: Testable) -> list[str]:
     return [checks[test.op](test)]
 
 
-def _reference_problems(test: ArgCondition, referred: tuple[Root, str], known: Testable) -> list[str]:
+def _reference_problems(
+    tested: Root, test: ArgCondition, referred: tuple[Root, str], known: Testable
+) -> list[str]:
     root, pointer = referred
     if root == "facts":
         return ["a declared fact is compared in `facts`, where it stands on the left"]
     if test.part is None and (problem := reference_problem(test)):
         return [problem]
-    return [operand_problem(root, pointer, known)]
+    return [operand_problem(root, pointer, known, compared_role(tested, test, known.caller))]
 
 
-def operand_problem(root: Root, pointer: str, known: Testable) -> str:
-    """Return what is wrong with the pointer of a value that is compared with; empty if nothing is."""
+def operand_problem(root: Root, pointer: str, known: Testable, role: str | None = None) -> str:
+    """Return what is wrong with the pointer of a value that is compared with; empty if nothing is.
+
+    Args:
+        root: Where the pointer begins.
+        pointer: The pointer.
+        known: What tests may speak of.
+        role: The role of the identifiers that are compared; None where none are.
+    """
     if pointers.EVERY in _path(pointer):
         return f"the value {quoted(pointer)} names one value, without `*`"
     if root == "args":
-        return _pointer_problem(pointer, known)
-    return _name_problem(pointer) or caller_problem(pointer, known.caller)
+        return _pointer_problem(pointer, known, role)
+    problem = _name_problem(pointer) or caller_problem(pointer, known.caller)
+    return problem or ("" if role is not None else lone_fact_problem(pointer, known.caller))
 
 
 def _measure_problem(test: ArgCondition) -> str:
@@ -183,8 +197,8 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def _pointer_problem(name: str, known: Testable) -> str:
-    """Return what is wrong with the name or pointer of an argument."""
+def _pointer_problem(name: str, known: Testable, role: str | None = None) -> str:
+    """Return what is wrong with the name or pointer of an argument, perhaps of an identifier of a role."""
     tools, registry = known.tools, known.registry
     problem = _name_problem(name)
     if problem:
@@ -199,6 +213,8 @@ def _pointer_problem(name: str, known: Testable) -> str:
         by_index = any(step.isdecimal() for step in path[1:])
         hint = "Rules reach into an array by `*`, not by an index." if by_index else f"Tools: {names}."
         return f"no tool of this rule has such an argument\n{hint}"
+    if role is not None:
+        return role_problem(path, role, tools)
     for tool in tools:
         for argument in tool.args:
             if any(registry[r].resource for r in argument.possible_roles if r in registry) and _overlap(

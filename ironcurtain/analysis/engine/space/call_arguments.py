@@ -17,7 +17,7 @@ from ironcurtain.analysis.engine.space.elements import Element
 from ironcurtain.analysis.engine.space.modes import Modes, joined_sources, tied_variables
 from ironcurtain.analysis.engine.space.placing import RawValue, ResourceSource
 from ironcurtain.analysis.engine.space.sources import SourceReader
-from ironcurtain.analysis.engine.space.variables import PRESENT
+from ironcurtain.analysis.engine.space.variables import PRESENT, is_sign
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
@@ -149,7 +149,7 @@ class CallArguments:
         """Return arguments with plain values where it is only known that a resource is there."""
         found: dict[str, JsonValue] = {}
         for name, value in given.items():
-            found.update(self._plain.resource(name) if value == PRESENT else {name: value})
+            found.update(self._plain.resource(name) if is_sign(value) else {name: value})
         return found
 
     def read_with(self, source: ResourceSource, chosen: Assignment) -> dict[str, JsonValue]:

@@ -15,7 +15,7 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ironcurtain.analysis.engine.indexes import PolicyIndex, indexed
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest
@@ -24,16 +24,20 @@ from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predica
 from ironcurtain.analysis.engine.rules.rules import GuardKey, rules_of_tool
 from ironcurtain.analysis.engine.space.call_arguments import CallArguments
 from ironcurtain.analysis.engine.space.cell_diagrams import CellDiagrams
+from ironcurtain.analysis.engine.space.compared_identifiers import ComparedIdentifiers
 from ironcurtain.analysis.engine.space.dependent import tied_gaps
 from ironcurtain.analysis.engine.space.equivalence_classes import find_cells
 from ironcurtain.analysis.engine.space.modes import Modes, presence_predicates
 from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.analysis.engine.space.sources import SourceReader
-from ironcurtain.analysis.engine.space.variables import variables_of
+from ironcurtain.analysis.engine.space.variables import PRESENT, variables_of
 from ironcurtain.analysis.engine.values.declared_facts import declared_facts, declared_otherwise
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import EvidenceError
+from ironcurtain.model.caller_facts import CallerFact
+from ironcurtain.model.unknown_facts import Root
+from ironcurtain.system.frozen import JsonValue
 
 CUSTOM_MODULES = "modules of the project's own"
 
@@ -54,6 +58,7 @@ class CallSpace:
         sources: The arguments, and composites of arguments, that name resources.
         variables: The arguments and caller facts that are tested, with their classes.
         used_predicates: The keys of the tests that rules and roles make.
+        compared: The resources that are compared with identifiers of the caller's.
         modes: The combinations of classes.
         arguments: Puts calls together.
         elements: What each source can add to a call.
@@ -94,6 +99,9 @@ class CallSpace:
             declared_facts([side.content.facts for side in policies], server, tool),
         )
         self.variables = variables.values
+        self.compared = ComparedIdentifiers.of(
+            [*predicates, *more], self.annotation, policies.registry, policies.fresh
+        )
         self.modes = Modes(self.sources, self.variables)
         self.arguments = CallArguments(tools[0], self.modes, self.reader, policies)
         self.elements = SourceElements(self.reader, self.modes, self.arguments, policies.registry)
@@ -101,10 +109,22 @@ class CallSpace:
         self.gaps = variables.gaps | self.reader.gaps() | self.modes.gaps
         unlike = declared_otherwise(side.content.facts for side in policies)
         self.gaps |= {f"the fact {name}, which the policies declare otherwise" for name in unlike}
+        self.gaps |= {*_declared_otherwise([side.content.caller for side in policies])}
         self.gaps |= {CUSTOM_MODULES for side in policies if side.has_custom_modules}
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self.arguments.filled({}))}
         self.guards: Mapping[GuardKey, frozenset[PolicyIndex]] = self._find_guards()
         self.cells = find_cells(self.modes, self.elements, len(policies))
+
+    def signed(
+        self, arguments: Mapping[str, JsonValue], caller: Mapping[str, JsonValue]
+    ) -> dict[Root, dict[str, JsonValue]]:
+        """Return arguments and caller facts of a call as classes hold them: signs in place of resources."""
+        names = {name for source in self.sources if source.argument for name in source.places}
+        signs = self.compared.signs(arguments)
+        own = {
+            name: signs.get(name, PRESENT) if name in names else value for name, value in arguments.items()
+        }
+        return {"args": own, "caller": self.compared.as_signs(caller, arguments)}
 
     def _find_guards(self) -> dict[GuardKey, frozenset[PolicyIndex]]:
         roles = {role for source in self.sources for role in _possible_roles(source)} | {NONE}
@@ -119,6 +139,13 @@ class CallSpace:
     def _tested(self) -> frozenset[str]:
         """Return the top-level arguments that are tested."""
         return frozenset(name for v in self.variables for root, name in v.places if root == "args")
+
+
+def _declared_otherwise(callers: Sequence[Mapping[str, CallerFact]]) -> Iterator[str]:
+    """Yield the facts about the caller that policies read in different forms."""
+    for name in sorted({name for each in callers for name in each}):
+        if len({each[name].role if name in each else None for each in callers}) > 1:
+            yield f"the caller's fact {name}, which the policies declare otherwise"
 
 
 def _possible_roles(source: ResourceSource) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from ironcurtain.analysis.engine.indexes import (
 )
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, rule_predicate
 from ironcurtain.analysis.engine.space.placing import ResourceSource
-from ironcurtain.analysis.engine.space.variables import PRESENT, Variable
+from ironcurtain.analysis.engine.space.variables import Variable, is_sign
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition
@@ -125,7 +125,7 @@ class Modes:
             variable = self.variables[index]
             if places & set(variable.places):
                 values = dict(variable.classes[class_].values)
-                return any(values.get(place) == PRESENT for place in places)
+                return any(is_sign(values.get(place)) for place in places)
         return None
 
     def is_torn(self, chosen: Assignment) -> bool:

@@ -39,13 +39,23 @@ from ironcurtain.analysis.engine.values.value_generator import (
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument
-from ironcurtain.model.unknown_facts import values_by_root
+from ironcurtain.model.unknown_facts import is_relation, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 MAX_COMBINATIONS = 50_000
 PRESENT = "present"
 """Stands for the value of a present resource argument, which only its presence is asked of."""
+
+
+def own_sign(name: str) -> str:
+    """Return what stands for the value of a resource argument that no other one of the call has."""
+    return f"{PRESENT}:{name}"
+
+
+def is_sign(value: object) -> bool:
+    """Tell whether a value only says that a resource argument is there."""
+    return isinstance(value, str) and (value == PRESENT or value.startswith(own_sign("")))
 
 
 @dataclass(frozen=True)
@@ -216,6 +226,10 @@ class _ClassMaker:
             self._constants(),
         )
         equals: dict[End, list[JsonValue]] = {end: [*values] for end, values in related.numbers.items()}
+        if any(map(is_comparison_with_caller, self._predicates)):
+            signs = [*map(own_sign, self._arguments)] if len(self._arguments) > 1 else []
+            for end in ends:
+                equals.setdefault(end, []).extend((PRESENT, *signs))
         for end, value in joint.values:
             equals.setdefault(end, []).append(value)
         moments = moment_texts(a.condition for a in self._predicates if a.condition is not None)
@@ -283,8 +297,10 @@ class _ClassMaker:
                 yield PlaceValue(number, number, fits=True)
 
     def _is_possible(self, class_: VariableClass) -> bool:
-        """Tell whether no total of a class is less than what the call adds to it."""
+        """Tell whether a class has no total that is less than what the call adds, and meaningful signs."""
         values = dict(class_.values)
+        if not _have_meaning(values):
+            return False
         pairs = ((values.get(total), values.get(added)) for total, added in self._totals)
         return not any(is_number(total) and is_number(added) and total < added for total, added in pairs)
 
@@ -317,9 +333,14 @@ class _ClassMaker:
         if any(argument.top_level == name for argument in self._resources()):
             # What is absent is present where its default is filled in.
             given = tuple(one for one in absent if one.filled is ABSENT)
-            found = Enumeration((*given, PlaceValue(PRESENT, PRESENT, fits=True)))
-            if any(a.when is None or a.when.present is None for a in self._predicates):
+            tested = [a for a in self._predicates if a.when is None or a.when.present is None]
+            is_one_of_several = bool(tested) and len(self._arguments) > 1
+            signs = (PRESENT, own_sign(name)) if is_one_of_several else (PRESENT,)
+            found = Enumeration((*given, *(PlaceValue(sign, sign, fits=True) for sign in signs)))
+            if not all(map(is_comparison_with_caller, tested)):
                 return found.with_gaps("a resource argument whose value is tested")
+            if is_one_of_several:
+                return found.with_gaps("several arguments that are compared with one fact about the caller")
             return found
         built = self._built(self._builder, place, schemas, equals)
         return built.mapped(
@@ -366,12 +387,33 @@ class _ClassMaker:
         filled = self._tool.with_defaults(given).get(name)
         return PlaceValue(value, ABSENT if filled is None else filled, fits)
 
+    @property
+    def _arguments(self) -> list[str]:
+        return [name for root, name in self._places if root == "args"]
+
     def _resources(self) -> list[Argument]:
         return [
             argument
             for argument in self._tool.annotation.args
             if any(self._registry[role].resource for role in argument.possible_roles)
         ]
+
+
+def is_comparison_with_caller(predicate: Predicate) -> bool:
+    """Tell whether a test compares an argument, as a whole, with a fact about the caller for equality."""
+    if predicate.condition is None or predicate.reference is None:
+        return False
+    ends = dict([(predicate.root, predicate.path), predicate.reference])
+    is_whole = ends.keys() == {"args", "caller"} and len(ends["args"]) == 1
+    return is_whole and not is_relation(predicate.condition)
+
+
+def _have_meaning(values: Mapping[ValueName, JsonValue]) -> bool:
+    """Tell whether a fact has the sign of an argument that has it, too, and several share a shared one."""
+    resources = [value for (root, _), value in values.items() if root == "args" and is_sign(value)]
+    of_caller = [value for (root, _), value in values.items() if root == "caller" and is_sign(value)]
+    is_shared = len(resources) == 1 or resources.count(PRESENT) != 1
+    return is_shared and all(sign in resources for sign in of_caller)
 
 
 def _parts_of(value: JsonValue) -> Iterator[JsonValue]:
