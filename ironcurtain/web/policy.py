@@ -51,7 +51,8 @@ class PolicyPages:
             return report
         asked = request.query_params
         clause, servers = asked.get("clause", ""), sorted(report.matrix.servers)
-        server = asked.get("server", servers[0] if servers else "")
+        deciding = [each for each in servers if heat_map(report.matrix, each, clause).total]
+        server = asked.get("server", next(iter(deciding or servers), ""))
         begin = asked.get("from", "0")
         try:
             effects = report.effects(clause) if clause else {}
@@ -66,7 +67,8 @@ class PolicyPages:
             chosen=clause,
             effects={clause: effects} if clause else {},
             servers=servers,
-            maps=[heat_map(report.matrix, server, clause, int(begin))] if servers else [],
+            decides=server in deciding,
+            maps=[heat_map(report.matrix, server, clause if server in deciding else "", int(begin))],
         )
 
     def _cell(self, request: Request) -> Response:
