@@ -21,7 +21,7 @@ SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" SYSTEM_PACKAGES="$(SYSTEM_PACKAGES)" 
 # Tests and hooks start hundreds of programs, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack-table known-servers docs demo test check fmt bench fuzz soak clean setup installed lock schemas generated need browser
+.PHONY: attack-table known-servers docs demo test check fmt bench bench-peers fuzz soak clean setup installed lock schemas generated need browser
 
 demo: setup ## Compile the shipped constitution, verify it, decide calls, and let a client make some.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" sh docs/demo.sh
@@ -52,6 +52,15 @@ fmt: installed ## Format Python, Rego and Markdown.
 
 bench: setup ## Print the figures, as ratios within this run.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m bench -s -q tests/bench
+
+# Not among our requirements: nothing but this comparison uses it.
+PEERS := .cache/peers/cedarpy-4.12.2
+bench-peers: setup $(PEERS) ## Measure a decision beside other engines and draw docs/pictures/peers.svg.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):tests:$(PEERS)" $(BIN)/python -W ignore \
+		tests/bench/peers.py docs/pictures/peers.svg
+
+$(PEERS): $(VENV)/installed
+	@rm -rf $@ && $(BIN)/uv pip install --quiet --target $@ cedarpy==4.12.2
 
 fuzz: installed ## Attack the decision path with random calls for a minute.
 	@PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz_decide.py 60
