@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-_WIDTH, _HEIGHT = 360, 300
-_LEFT, _TOP, _INSIDE, _DOWN = 60, 60, 280, 200
+_WIDTH, _HEIGHT = 410, 280
+_LEFT, _TOP, _INSIDE, _DOWN = 84, 60, 280, 190
 _MARKS = ("circle", "square", "diamond", "triangle")
 _STYLE = """
 text { font: 12px sans-serif; fill: #24292f } .grid { stroke: #8888; stroke-width: .5 }
 .line { fill: none; stroke-width: 2 } .s0 { stroke: #0969da } .s1 { stroke: #bc4c00 }
-.s2 { stroke: #1a7f37 } .s3 { stroke: #8250df } .mark { fill: #fff }
+.s2 { stroke: #1a7f37 } .s3 { stroke: #8250df } .mark, .page { fill: #fff }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .s0 { stroke: #58a6ff } .s1 { stroke: #f0883e } .s2 { stroke: #56d364 }
-  .s3 { stroke: #bc8cff } .mark { fill: #0d1117 } }
+  .s3 { stroke: #bc8cff } .mark, .page { fill: #0d1117 } }
 """
 
 
@@ -35,7 +35,7 @@ def picture(points: Sequence[Point], rules: Sequence[int], resources: Sequence[i
     subjects = list(dict.fromkeys(point.subject for point in points))
     low = math.floor(math.log10(min(point.milliseconds for point in points)))
     high = math.ceil(math.log10(max(point.milliseconds for point in points)))
-    body = [_legend(subjects)]
+    body = ['<rect class="page" width="100%" height="100%"/>', _legend(subjects)]
     for number, count in enumerate(resources):
         panel = _panel([p for p in points if p.resources == count], rules, subjects, (low, high))
         title = f"{count} path{'s' if count > 1 else ''} in a call"
@@ -53,7 +53,7 @@ def picture(points: Sequence[Point], rules: Sequence[int], resources: Sequence[i
 def _legend(subjects: Sequence[str]) -> str:
     items = []
     for number, subject in enumerate(subjects):
-        x = 14 + number * 176
+        x = 14 + number * 200
         items.append(_mark(number, x, 16))
         items.append(f'<text x="{x + 10}" y="20">{escape(subject)}</text>')
     return "".join(items)
