@@ -67,13 +67,14 @@ class ValueTest(Frozen):
     Attributes:
         name: Where the value stands below its root; a declared fact has its own name, `NAME` or `NAME/FIELD`.
         value: The operand; of `in_week` the half-open intervals of minutes, `[[first, end], …]`.
-        over, or_absent, measure, count, ignore_case, part, also_in: As in `ArgCondition`.
+        over, of, or_absent, measure, count, ignore_case, part, also_in: As in `ArgCondition`.
     """
 
     name: str = Field(min_length=1)
     op: TestOperator
     value: JsonValue
     over: Literal["every", "some"] = "every"
+    of: Literal["keys"] | None = None
     or_absent: bool = False
     measure: Literal["count", "length"] | None = None
     count: CountBound | None = None
@@ -112,9 +113,10 @@ class ArgCondition(ValueTest):
     Attributes:
         value: The operand; `{"caller": POINTER}` or `{"arg": POINTER}` refers to another value.
         over: With `*`: every element must satisfy the test, or some.
+        of: `keys` tests the keys of an object as `*` tests elements of an array.
         or_absent: Whether a missing argument satisfies it.
         measure: Compare the number of elements (`count`) or characters (`length`) instead.
-        count: With `*`: how many elements must satisfy the test, instead of every or some.
+        count: With `*` or `of`: how many elements must satisfy the test, instead of every or some.
         ignore_case: Compare texts without regard to case, as RE2 does.
         part: Read texts as ISO dates or date-times, and compare their day, time of day or moment.
         also_in: Further arguments: it is enough that one of all of them satisfies the test.

@@ -163,10 +163,16 @@ def _outcome(test: JsonObject, root: str, call: Question) -> bool | None:
         names = (test["name"], *test["also_in"])
         found = [_compare(test, root, _find(call[root], _path(name)), call) for name in names]
         return True if True in found else UNKNOWN if UNKNOWN in found else False
-    if "*" not in path:
+    if test.get("of") == "keys":
+        found_there = _find(call[root], path)
+        if not isinstance(found_there, dict):
+            return False
+        path, star, elements = [*path, "*"], len(path), [*found_there]
+    elif "*" not in path:
         return _compare(test, root, _find(call[root], path), call)
-    star = path.index("*")
-    elements = _find(call[root], path[:star])
+    else:
+        star = path.index("*")
+        elements = _find(call[root], path[:star])
     if elements is ABSENT:
         return _compare(test, root, ABSENT, call)
     if not isinstance(elements, list):

@@ -48,6 +48,14 @@ class SchemaLeaf:
         return self.name == f"/{_escape(self.top_level)}/*" and not self.inner
 
     @property
+    def is_open_object(self) -> bool:
+        """Whether an object can stand there whose keys nobody names: free ones, or none that is described."""
+        types = self.schema.get("type")
+        extra = self.schema.get("additionalProperties")
+        is_object = types == "object" or (isinstance(types, list) and "object" in types)
+        return is_object and extra is not False and (extra is not None or not self.inner)
+
+    @property
     def holds_text(self) -> bool:
         """Whether a string, or a list, may stand there; true where the schema does not say."""
         types = self.schema.get("type")
@@ -72,6 +80,11 @@ def leaves(tool: ToolAnnotation) -> list[SchemaLeaf]:
     if tool.input_schema is None:
         return [SchemaLeaf(argument.name, {}) for argument in tool.args]
     return schema_leaves(tool.input_schema)
+
+
+def has_open_objects(tool: ToolAnnotation) -> bool:
+    """Tell whether an argument of a tool, or a place below one, is an object with keys of any name."""
+    return any(leaf.is_open_object for leaf in leaves(tool))
 
 
 def schema_leaves(schema: dict[str, JsonValue]) -> list[SchemaLeaf]:

@@ -45,6 +45,8 @@ def condition_lines(root: Root, condition: ValueTest, then: Verdict) -> list[str
     asks_absence = condition.op == "present" and not condition.value
     if _is_plain(condition, path) and (asks_absence or not asks_unknown):
         return _plain_lines(place, path, condition)
+    if condition.of is not None:
+        return [f"is_object({_lookup(place, path)})", _tested_line(place, path, condition, None)]
     lines = [_known_line(condition)] if needed.operand and condition.or_absent and not asks_unknown else []
     if condition.part is not None or is_relation(condition):
         return [*lines, _relation_line(place, path, condition, needed if asks_unknown else None)]
@@ -57,10 +59,13 @@ def _tested_line(place: str, path: tuple[str, ...], condition: ValueTest, needed
     if condition.also_in:
         places = (_lookup(place, pointers.steps_of(name)) for name in condition.names)
         return f"matching.some_element([{', '.join(places)}], [], {test})"
-    if pointers.EVERY not in path:
+    if condition.of is not None:
+        elements, below = f"[key | some key in object.keys({_lookup(place, path)})]", "[]"
+    elif pointers.EVERY in path:
+        star = path.index(pointers.EVERY)
+        elements, below = _lookup(place, path[:star]), term(list(path[star + 1 :]))
+    else:
         return f"matching.satisfies({_lookup(place, path)}, {test})"
-    star = path.index(pointers.EVERY)
-    elements, below = _lookup(place, path[:star]), term(list(path[star + 1 :]))
     if condition.count is not None:
         return (
             f"operators.counted({elements}, {below}, {_counted_test(condition)}, {_bound(condition.count)})"
@@ -119,6 +124,7 @@ def _is_plain(condition: ValueTest, path: tuple[str, ...]) -> bool:
         and condition.part is None
         and not condition.or_absent
         and not condition.also_in
+        and condition.of is None
     )
     return simple and pointers.EVERY not in path and value_reference(condition.value) is None
 

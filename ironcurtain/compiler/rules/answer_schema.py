@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import get_args
 
+from ironcurtain.compiler.annotate.schema_leaves import has_open_objects
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.schema_parts import (
     BOOLEAN,
@@ -90,7 +91,7 @@ def rule_definitions(
         "clause": one_of(placed.clause.id for placed in clauses),
         "tool": one_of(tool.tool for tool in annotated.tools),
         "scalar": {"anyOf": [STRING, {"type": "number"}, BOOLEAN]},
-        "test": _argument_test(),
+        "test": _argument_test(with_keys=any(map(has_open_objects, annotated.tools))),
         **({"fact": fact_test()} if with_facts else {}),
     }
 
@@ -126,7 +127,7 @@ def _members(schema: Schema) -> Schema:
     return members if isinstance(members, dict) else {}
 
 
-def _argument_test() -> Schema:
+def _argument_test(*, with_keys: bool) -> Schema:
     scalar = reference("scalar")
     scaled: Schema = {"times": WHOLE, "plus": {"anyOf": [WHOLE, STRING]}, "measure": one_of(["count"])}
     referred = [closed_object({kind: STRING}, scaled) for kind in ("caller", "arg")]
@@ -144,5 +145,6 @@ def _argument_test() -> Schema:
             "over": one_of(["every", "some"]),
             "or_absent": BOOLEAN,
             "measure": one_of(["count", "length"]),
+            **({"of": one_of(["keys"])} if with_keys else {}),
         },
     )

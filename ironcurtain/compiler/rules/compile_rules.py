@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
+from ironcurtain.compiler.annotate.schema_leaves import has_open_objects
 from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
@@ -222,6 +223,8 @@ def _question(server: str, routes: Routes, context: RuleContext, previous: str) 
         people = {name: each.model_dump(mode="json") for name, each in sorted(context.approvers.items())}
         prompt += "\n\n" + fill("rules.approvers", approvers=as_data(people))
     prompt += caller_part(context.caller)
+    if any(map(has_open_objects, annotated.tools)):
+        prompt += "\n\n" + fill("rules.keys")
     offered = offered_facts(server, routes, context.look_ups)
     if offered is not None:
         prompt += "\n\n" + offered.prompt

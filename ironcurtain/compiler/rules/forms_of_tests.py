@@ -11,20 +11,32 @@ from ironcurtain.model.unknown_facts import is_relation, operands, reference
 NUMERIC = frozenset({"lt", "le", "gt", "ge"})
 _RELATIONS = frozenset({"equals", "not_equals", *NUMERIC})
 _COUNTED = frozenset({"equals", "in", "matches", "contains_any", *NUMERIC})
+_OF_KEYS = frozenset({"equals", "not_equals", "in", "not_in", "matches", "contains_any"})
 _OF_TEXTS = frozenset({"equals", "in", "matches", "contains_any"})
 
 
 def form_problem(test: ArgCondition) -> str:
     """Return what is wrong with the parts of a test together, with a hint on its second line; or nothing."""
     has_elements = pointers.EVERY in pointers.steps_of(test.name)
+    if test.of is not None:
+        return _keys_problem(test, has_elements=has_elements)
     if test.over == "some" and not has_elements:
-        return "`over` needs a pointer with `*`"
+        return "`over` needs a pointer with `*`, or `of`"
     problem = _case_problem(test) or _several_problem(test, has_elements=has_elements)
     if test.part is not None or test.op == "within":
         return problem or _moment_problem(test, has_elements=has_elements)
     if problem or test.count is None:
         return problem
     return _count_problem(test, has_elements=has_elements)
+
+
+def _keys_problem(test: ArgCondition, *, has_elements: bool) -> str:
+    """Return what is wrong with a test of the keys of an object."""
+    if test.op not in _OF_KEYS or not all(isinstance(text, str) for text in operands("in", test.value)):
+        return f"`of` compares keys, which are texts, by {', '.join(sorted(_OF_KEYS))}"
+    if has_elements or test.or_absent or test.measure or test.part or test.also_in:
+        return "`of` names one object, without `*`, `or_absent`, `measure`, `part` and `also_in`"
+    return _case_problem(test) or (_count_problem(test, has_elements=True) if test.count is not None else "")
 
 
 def _case_problem(test: ArgCondition) -> str:
@@ -82,7 +94,7 @@ def reference_problem(test: ValueTest) -> str:
 
 def _count_problem(test: ArgCondition, *, has_elements: bool) -> str:
     if not has_elements:
-        return "`count` needs a pointer with `*`"
+        return "`count` needs a pointer with `*`, or `of`"
     if "over" in test.model_fields_set:
         return "`count` says how many elements, so `over` has no meaning beside it"
     if test.measure or reference(test.value):

@@ -118,6 +118,8 @@ class Predicate:
         """Tell whether one value, without `*`, satisfies the test of a rule."""
         if self.condition is None:
             return False
+        if self.condition.of is not None:
+            return isinstance(value, dict) and self._keys_hold(self.condition, [*value])
         if self.condition.part is not None:
             return _moment_holds(self.condition, self.condition.part, value, operand)
         if is_relation(self.condition):
@@ -125,6 +127,13 @@ class Predicate:
         if self.needs.any and self.needs.unknown(json_type(value), json_type(operand)):
             return self.unknown
         return compare(self.condition, value, operand)
+
+    def _keys_hold(self, test: ValueTest, keys: list[str]) -> bool:
+        """Tell whether the keys of an object satisfy the test, as many as `over` or `count` asks."""
+        if test.count is not None:
+            return self.counts(keys)
+        results = [compare(test, key, test.value) for key in keys]
+        return bool(results) and (any(results) if test.over == "some" else all(results))
 
     def _relates(self, test: ValueTest, value: JsonValue, operand: JsonValue) -> bool:
         """Tell whether a value stands in a relation to what another one was made into."""

@@ -117,9 +117,11 @@ def _tested_words(test: ValueTest, name: str) -> str:
         name = f"{'number of elements' if test.measure == 'count' else 'length'} of {name}"
     if test.part is not None:
         name = f"{_PARTS[test.part]} {name}"
+    if test.of is not None:
+        name = f"key of {name}" if test.count is None else f"the keys of {name}"
     if test.count is not None:
         return f"{_COUNTS[test.count.op]} {test.count.number} of {name}"
-    return f"{test.over} {name}" if "*" in steps_of(test.name) else name
+    return f"{test.over} {name}" if test.of is not None or "*" in steps_of(test.name) else name
 
 
 def _compared(name: str, op: str, value: JsonValue) -> str:

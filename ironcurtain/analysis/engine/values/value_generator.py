@@ -36,6 +36,7 @@ from ironcurtain.system.frozen import JsonValue
 MAX_VALUES = 4_000
 _MAX_DEPTH = 8
 _MAX_ELEMENT_CLASSES = 8
+_MAX_KEYS = 6
 _CONTAINERS = frozenset({"array", "object"})
 
 
@@ -254,6 +255,8 @@ class ValueGenerator:
         if len(values) > MAX_VALUES:
             gaps.add("an object with too many combinations")
         values += [{**base, name: name} for name in self.fresh[:1] if not members]
+        values += self._keyed(node, shape, base, depth)
+        gaps |= {"an object whose keys are tested" for _ in _key_tests(node)[:1]}
         if self.refers or any(isinstance(value, dict) for value in node.operands):
             # Of two values with one outcome the one may be compared with the other.
             values += [
@@ -262,6 +265,22 @@ class ValueGenerator:
         parts = [*(each for found in untested.values() for each in found.values[:1])]
         parts += [each for found in tested.values() for each in found.values]
         return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
+
+    def _keyed(
+        self, node: PredicateTree, shape: SchemaShape, base: Mapping[str, JsonValue], depth: int
+    ) -> list[dict[str, JsonValue]]:
+        """Return objects with keys that the tests of keys tell apart: none, each by itself, and several."""
+        tests = _key_tests(node)
+        if not tests:
+            return []
+        found = self._texts(PredicateTree(predicates=tests), SchemaShape()).values
+        keys = [key for key in found if isinstance(key, str)][:_MAX_KEYS]
+        members = {key: self.minimal(shape.member(key), depth + 1).values for key in keys}
+        given = {key: values[0].value for key, values in members.items() if values}
+        sets: list[tuple[str, ...]] = [(key,) for key in given]
+        sets += [*itertools.combinations(given, 2)]
+        sets += [tuple(given)[:size] for size in range(3, len(given) + 1)]
+        return [{**base}, *({**base, **{key: given[key] for key in each}} for each in sets)]
 
     def _untested(
         self,
@@ -298,6 +317,10 @@ class ValueGenerator:
         if len(kept) > MAX_VALUES * 2:
             return distinct.with_gaps("more kinds of values than can be tried")
         return distinct
+
+
+def _key_tests(node: PredicateTree) -> list[Predicate]:
+    return [each for each in node.predicates if each.condition is not None and each.condition.of is not None]
 
 
 def _tests_at_or_below(node: PredicateTree) -> Iterator[Predicate]:
@@ -441,7 +464,7 @@ def _outcome(predicate: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue
     if test is None:
         return lambda value: predicate.holds(values_by_root() | {"args": {predicate.path[0]: value}})
     if pointers.EVERY not in path:
-        if test.count is not None:
+        if test.count is not None and test.of is None:
             return lambda value: predicate.matched(find(value, path))
         return lambda value: predicate.compare(find(value, path), test.value)
     star = path.index(pointers.EVERY)
