@@ -30,6 +30,25 @@ class StatedFacts:
         """
         return replace(call, facts=policy.known_facts(self.values, self.at))
 
+    def missing(self, call: Call, policy: Policy) -> str:
+        """Return a note of the facts that rules about a call's tool test and nobody stated; empty if none."""
+        from ironcurtain.enforcement.facts.concerned import ConcernedTools
+        from ironcurtain.model.facts import ClockFact
+
+        loaded = policy.loaded
+        annotated = loaded.annotation(call.server, call.tool)
+        concerned = ConcernedTools(loaded.content).of(call.server, annotated)
+        if concerned is None:
+            return ""
+        missing = [
+            name
+            for name, fact in concerned.declarations.items()
+            if (self.at is None if isinstance(fact, ClockFact) else name not in self.values)
+        ]
+        return f"note: not stated, so not known to the rules that test it: {', '.join(missing)}" * bool(
+            missing
+        )
+
 
 NO_FACTS = StatedFacts({}, None)
 

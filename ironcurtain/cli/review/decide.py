@@ -95,6 +95,9 @@ def _decided(
     with Policy.load(bundle, **deployment) as policy:
         if not policy.trusted:
             click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
+        for note in dict.fromkeys(facts.missing(call, policy) for call, facts in calls):
+            if note:
+                click.echo(note, err=True)
         return policy.decide_many(facts.in_call(call, policy) for call, facts in calls)
 
 

@@ -133,6 +133,8 @@ def _call(
 
     with Policy.load(bundle, **deployment) as policy:
         _say_untrusted(policy)
+        if note := stated.missing(call, policy):
+            click.echo(note, err=True)
         call = stated.in_call(call, policy)
         if view == "agent":
             _show_agent(policy.decide_many([call])[0], _NO_ID, None, policy.loaded, format_)
