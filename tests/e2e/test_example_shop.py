@@ -107,6 +107,17 @@ def test_it_decides_by_facts(
     assert json.loads(ended.out)["rule"] == rule, ended.err
 
 
+def test_it_says_which_facts_nobody_stated(inside: Inside, tmp_path: Path) -> None:
+    call = ["shop", "cancel_order", '{"order_id": "W1"}']
+    place = ["--bundle", str(BUNDLE), "--sandbox", str(tmp_path)]
+    order = json.dumps({"order": {"status": "pending", "user_id": "ada"}})
+    for command in ("decide", "explain"):
+        without = inside(command, *place, *call, cwd=tmp_path)
+        assert "note: not stated, so not known to the rules that test it: order" in without.err
+        stated = inside(command, *place, "--facts", order, *call, cwd=tmp_path)
+        assert "not stated" not in stated.err
+
+
 def test_its_records_are_what_the_policy_declares(tmp_path: Path) -> None:
     """The server's answers have the declared fields, and a change of status is seen by the next look-up."""
     steps = (

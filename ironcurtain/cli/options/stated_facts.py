@@ -45,9 +45,8 @@ class StatedFacts:
             for name, fact in concerned.declarations.items()
             if (self.at is None if isinstance(fact, ClockFact) else name not in self.values)
         ]
-        return f"note: not stated, so not known to the rules that test it: {', '.join(missing)}" * bool(
-            missing
-        )
+        said = "note: not stated, so not known to the rules that test it"
+        return f"{said}: {', '.join(missing)}" if missing else ""
 
 
 NO_FACTS = StatedFacts({}, None)

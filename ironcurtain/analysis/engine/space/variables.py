@@ -226,7 +226,7 @@ class _ClassMaker:
             self._constants(),
         )
         equals: dict[End, list[JsonValue]] = {end: [*values] for end, values in related.numbers.items()}
-        if any(map(is_comparison_with_caller, self._predicates)):
+        if any(argument.top_level in self._arguments for argument in self._resources()):
             signs = [*map(own_sign, self._arguments)] if len(self._arguments) > 1 else []
             for end in ends:
                 equals.setdefault(end, []).extend((PRESENT, *signs))
