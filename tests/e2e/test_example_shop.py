@@ -118,6 +118,22 @@ def test_it_says_which_facts_nobody_stated(inside: Inside, tmp_path: Path) -> No
         assert "not stated" not in stated.err
 
 
+def test_it_explains_which_other_facts_would_let_a_call_get_further(inside: Inside, tmp_path: Path) -> None:
+    placed = {"placed": "2026-11-23T08:30:00Z", "method": "card-ada", "user_id": "ada"}
+    call = ["--at", "2026-11-23T12:00:00Z", "shop", "cancel_order", '{"order_id": "W1"}']
+    place = ["--bundle", str(BUNDLE), "--sandbox", str(tmp_path), "--caller", '{"sub": "ada"}']
+
+    def explained(status: str, user: str) -> str:
+        facts = json.dumps({"order": {**placed, "status": status, "user_id": user}})
+        return inside("explain", *place, "--facts", facts, *call, cwd=tmp_path).out
+
+    assert 'The same call, if it were so, each decided just now:\n  allow    order/status = "pending"' in (
+        explained("delivered", "ada")
+    )
+    assert "if it were so" not in explained("pending", "ada"), "it is allowed"
+    assert "if it were so" not in explained("delivered", "bob"), "one fact alone does not help"
+
+
 def test_its_records_are_what_the_policy_declares(tmp_path: Path) -> None:
     """The server's answers have the declared fields, and a change of status is seen by the next look-up."""
     steps = (

@@ -25,7 +25,8 @@ from ironcurtain.analysis.engine.space.elements import Element, ResourceKey
 from ironcurtain.analysis.engine.space.placing import RawValue
 from ironcurtain.analysis.engine.values.witnesses import SECOND_NAME
 from ironcurtain.analysis.engine.whole_calls import Calls
-from ironcurtain.analysis.explain.report import Suggestion
+from ironcurtain.analysis.explain.other_facts import other_facts
+from ironcurtain.analysis.explain.report import OtherFact, Suggestion
 from ironcurtain.analysis.narrowing.narrowing import described_deployment
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.canonical import pointers
@@ -165,6 +166,11 @@ class Nearest:
         enough = refused.decision.verdict is Verdict.DENY
         kept = suggestions[Verdict.ALLOW] or (suggestions[Verdict.ESCALATE] if enough else [])
         return tuple(sorted(kept, key=lambda suggestion: len(suggestion.changed))[:_WANTED])
+
+    def other_facts(self, call: Call, before: Verdict) -> tuple[OtherFact, ...]:
+        """Return what would let a call get further, if it were so of one declared fact."""
+        space = self._space(call.server, call.tool)
+        return other_facts(space, call, before, self._decide) if space is not None else ()
 
     def _decided(self, refused: Refused, arguments: dict[str, JsonValue]) -> Suggestion | None:
         call = refused.call

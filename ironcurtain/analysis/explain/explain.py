@@ -13,6 +13,7 @@ from ironcurtain.analysis.explain.counterfactuals import Nearest, Refused
 from ironcurtain.analysis.explain.report import (
     ExplainedSubject,
     Explanation,
+    OtherFact,
     QuotedClause,
     Suggestion,
 )
@@ -59,6 +60,7 @@ class Explainer:
             subjects=resources,
             clauses=self._quoted(named),
             suggestions=self._suggestions(call, traced),
+            other_facts=self._other_facts(call, traced),
             approvers={
                 name: self._content.approvers[name]
                 for name in decision.approvers
@@ -107,6 +109,12 @@ class Explainer:
         ):
             return ()
         return self._nearest.suggestions(Refused(call, trace.arguments, trace.filled, decision))
+
+    def _other_facts(self, call: Call, traced: TracedDecision) -> tuple[OtherFact, ...]:
+        decision = traced.decision
+        if decision.verdict is Verdict.ALLOW or not isinstance(traced.trace.outcome, Prepared):
+            return ()
+        return self._nearest.other_facts(call, decision.verdict) if self._content.facts else ()
 
 
 def clauses_of(content: PolicyContent) -> dict[str, QuotedClause]:

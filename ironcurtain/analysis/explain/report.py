@@ -86,6 +86,18 @@ class Suggestion(Frozen):
     caller: dict[str, JsonValue] = Field(default_factory=dict)
 
 
+class OtherFact(Frozen):
+    """What would have to be so of a declared fact for the call to get further, decided before it is told.
+
+    Attributes:
+        words: The fact and its values, such as `order/status = "pending"`.
+        verdict: What the same call is decided to be then.
+    """
+
+    words: str
+    verdict: Verdict
+
+
 class Reproduction(Frozen):
     """A recorded decision, decided again.
 
@@ -107,6 +119,7 @@ class Explanation(Frozen):
         clauses: Every clause that the explanation refers to.
         approvers: By name, the approvers whose approval the call needs, as far as the policy describes them.
         suggestions: The nearest calls that are allowed; or escalated where none is.
+        other_facts: What would let the call get further, if it were so.
         reproduction: Of a recorded decision: whether the record's own bundle decides it so again.
         today: Of a recorded decision: what another bundle decides now.
     """
@@ -117,6 +130,7 @@ class Explanation(Frozen):
     subjects: tuple[ExplainedSubject, ...]
     clauses: tuple[QuotedClause, ...]
     suggestions: tuple[Suggestion, ...]
+    other_facts: tuple[OtherFact, ...] = Field(default=(), exclude_if=is_empty)
     approvers: dict[str, Approver] = Field(default_factory=dict, exclude_if=is_empty)
     reproduction: Reproduction | None = None
     today: Reproduction | None = None

@@ -116,10 +116,12 @@ def _what_else(explanation: Explanation) -> Iterator[str]:
     if not explanation.suggestions:
         further = "is allowed" if decision.verdict is Verdict.ESCALATE else "gets further"
         yield f"No call near it was found that {further}."
-        return
-    verdict = explanation.suggestions[0].verdict
-    yield f"Near it, each decided just now: {verdict}"
-    yield from (f"  {_call(suggestion)}" for suggestion in explanation.suggestions)
+    else:
+        yield f"Near it, each decided just now: {explanation.suggestions[0].verdict}"
+        yield from (f"  {_call(suggestion)}" for suggestion in explanation.suggestions)
+    if explanation.other_facts:
+        yield "The same call, if it were so, each decided just now:"
+        yield from (f"  {other.verdict:<9}{printable(other.words)}" for other in explanation.other_facts)
 
 
 def _call(suggestion: Suggestion) -> str:
