@@ -1,7 +1,9 @@
 """What a session opens, in order; closed in the opposite order, whatever runs.
 
-async with create_session(settings, workspace=workspace, model="anthropic:…") as session:
-answer = await session.send("Tidy the Downloads folder")
+    async with create_session(settings, workspace=workspace, model="anthropic:…") as session:
+        answer = await session.send("Tidy the Downloads folder")
+
+`create_session` is the only way to get a session.
 """
 
 from __future__ import annotations

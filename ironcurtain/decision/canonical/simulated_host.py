@@ -61,7 +61,7 @@ class SimulatedHost:
         self._numbers = {path: number for number, path in enumerate(sorted(self._nodes), start=1)}
 
     def entry(self, path: str) -> FileEntry | None:
-        """See `World.entry`; identities are the same for equal descriptions."""
+        """See `HostView.entry`; identities are the same for equal descriptions."""
         # No name is longer than its path, and no character than four bytes.
         names = path.split("/") if len(path) > _MAX_NAME_BYTES // 4 else ()
         if any(len(name.encode(errors="surrogateescape")) > _MAX_NAME_BYTES for name in names):
@@ -72,24 +72,24 @@ class SimulatedHost:
         return FileEntry(node.kind, (_DEVICE, self._numbers[path]), node.links, path.rsplit("/", 1)[1])
 
     def readlink(self, path: str) -> str:
-        """See `World.readlink`."""
+        """See `HostView.readlink`."""
         node = self._nodes.get(path)
         if node is None or node.kind is not FileKind.SYMLINK:
             raise UnreadableError("no symbolic link")
         return node.target
 
     def children(self, path: str) -> Sequence[str]:
-        """See `World.children`."""
+        """See `HostView.children`."""
         if not self._is_directory(path):
             raise UnreadableError("no directory")
         return sorted(self._nodes[path].children)
 
     def is_process_link(self, path: str) -> bool:
-        """See `World.is_process_link`; a described world has no processes, only the system's names."""
+        """See `HostView.is_process_link`; a described world has no processes, only the system's names."""
         return is_process_relative(path)
 
     def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:  # noqa: ARG002 - one git serves all
-        """See `World.repository`; where nothing stands at the path, its deepest directory counts."""
+        """See `HostView.repository`; where nothing stands at the path, its deepest directory counts."""
         top = self._repository_top(path)
         if top is None:
             return None
@@ -97,7 +97,7 @@ class SimulatedHost:
         return RepositoryPlaces(top=None if is_within(path, git) else top, common=git)
 
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:  # noqa: ARG002 - as in repository
-        """See `World.remote`."""
+        """See `HostView.remote`."""
         if repository is not None and not self._is_directory(repository):
             return RemoteUrls((), unresolved="the repository does not exist")
         top = None if repository is None else self._repository_top(repository)

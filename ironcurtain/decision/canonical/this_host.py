@@ -44,7 +44,7 @@ class ThisHost:
         self._gits = {server: Git.of(environ, reachable) for server, environ in git_environ.items()}
 
     def entry(self, path: str) -> FileEntry | None:
-        """See `World.entry`; the name is the stored one where the file system accepts several spellings."""
+        """See `HostView.entry`; the name is the stored one where a file system accepts several ones."""
         status = _lstat(path)
         if status is None:
             return None
@@ -56,14 +56,14 @@ class ThisHost:
         )
 
     def readlink(self, path: str) -> str:
-        """See `World.readlink`."""
+        """See `HostView.readlink`."""
         try:
             return _text(os.readlink(_bytes(path)))  # noqa: PTH115 - a `Path` cannot hold bytes
         except OSError as error:
             raise UnreadableError(error.strerror) from error
 
     def children(self, path: str) -> Sequence[str]:
-        """See `World.children`."""
+        """See `HostView.children`."""
         try:
             with os.scandir(_bytes(path)) as listing:
                 return sorted(_text(entry.name) for entry in listing)
@@ -71,15 +71,15 @@ class ThisHost:
             raise UnreadableError(error.strerror) from error
 
     def is_process_link(self, path: str) -> bool:
-        """See `World.is_process_link`."""
+        """See `HostView.is_process_link`."""
         return is_process_relative(path) or is_own_process(path)
 
     def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
-        """See `World.repository`."""
+        """See `HostView.repository`."""
         return repository_places(path, git=self._git(server))
 
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
-        """See `World.remote`."""
+        """See `HostView.remote`."""
         return remote_urls(repository, remote, git=self._git(server))
 
     def _git(self, server: str) -> Git:

@@ -1,10 +1,12 @@
 """The records of one call: each looked up once, or once for each element of an argument.
 
-records = LookedUp(Operands(args, caller, {}))
-for operands in records.needed(name, fact):       # one, or one for each element
-found.append(...)                             # the fields of one answer
-records.add(name, fact, found)
-records.values                                    # what rules test, by the record's name
+    records = LookedUp(Operands(args, caller, {}))
+    for operands in records.needed(name, fact):   # one, or one for each element
+        found.append(...)                         # the fields of one answer
+    records.add(name, fact, found)
+    records.values                                # what rules test, by the record's name
+
+What a later record refers to is there when it is asked for.
 """
 
 from __future__ import annotations
