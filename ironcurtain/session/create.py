@@ -21,8 +21,8 @@ from mcp.server import Server
 
 from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_paths
-from ironcurtain.enforcement.facts.store_place import StorePlace
-from ironcurtain.enforcement.facts.user_words import UserWords
+from ironcurtain.enforcement.facts.totals.store_place import StorePlace
+from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.enforcement.proxy.configuration import places_that_run
 from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, own_places, run_in_process
 from ironcurtain.errors import SessionError, UsageError

@@ -35,7 +35,7 @@ from pydantic_ai.usage import UsageLimits
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import ApprovalStatus, Scope
-from ironcurtain.enforcement.facts.user_words import UserWords
+from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError
 from ironcurtain.session.directory import SessionDirectory
 from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece

@@ -21,8 +21,8 @@ from support.transcript import ROOT
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.facts.operands import Operands
-from ironcurtain.enforcement.facts.records import fields_of, look_up_of
+from ironcurtain.enforcement.facts.records.answers import fields_of, look_up_of
+from ironcurtain.enforcement.facts.records.references import Operands
 from ironcurtain.model.records import RecordFact
 from ironcurtain.policy import Policy
 

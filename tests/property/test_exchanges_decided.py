@@ -23,11 +23,11 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.enforcement.facts.concerned import ConcernedTools
+from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
 from ironcurtain.enforcement.facts.gather import Sources, gather
 from ironcurtain.enforcement.facts.memory import SessionMemory
-from ironcurtain.enforcement.facts.records import LookUp
-from ironcurtain.enforcement.facts.sqlite_store import SqliteStore
+from ironcurtain.enforcement.facts.records.answers import LookUp
+from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find

@@ -18,7 +18,7 @@ from ironcurtain.analysis.engine.policies_under_test import load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand

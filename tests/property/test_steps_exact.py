@@ -19,11 +19,11 @@ from ironcurtain.analysis.sequences.steps import follow_steps
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.enforcement.facts.concerned import ConcernedTools
+from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
 from ironcurtain.enforcement.facts.gather import Sources, book, gather
 from ironcurtain.enforcement.facts.memory import SessionMemory
-from ironcurtain.enforcement.facts.records import LookUp, Result
-from ironcurtain.enforcement.facts.sqlite_store import SqliteStore
+from ironcurtain.enforcement.facts.records.answers import LookUp, Result
+from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import Scenarios

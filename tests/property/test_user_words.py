@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import words_oracle
 
-from ironcurtain.enforcement.facts.said import said
-from ironcurtain.enforcement.facts.user_words import UserWords
+from ironcurtain.enforcement.facts.user.said import said
+from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.model.facts import SaidFact
 
 NAMED = SaidFact(source="said", clause="C1", args=("/to",))

@@ -14,7 +14,7 @@ from ironcurtain.analysis.engine.guarantee_scope import read_guarantees
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError

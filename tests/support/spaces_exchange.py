@@ -14,7 +14,7 @@ from typing import Any
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.policy import CompiledPolicy
 from support.policies import CALLER, annotations_of

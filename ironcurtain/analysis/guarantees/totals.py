@@ -19,7 +19,7 @@ from ironcurtain.analysis.guarantees.kinds import Tool
 from ironcurtain.analysis.guarantees.sessions import SentCall
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.decide import Call, Prepared, prepare
-from ironcurtain.enforcement.facts.amounts import AmountError, add, amount_of, as_json
+from ironcurtain.enforcement.facts.totals.amounts import AmountError, add, amount_of, as_json
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.facts import CounterFact, Fact, LabelFact

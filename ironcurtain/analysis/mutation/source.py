@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.compiler.rules.checks import check_policy
+from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import EvidenceError, IronCurtainError
 from ironcurtain.model.caller_facts import CallerFact

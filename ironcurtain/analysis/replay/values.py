@@ -23,7 +23,7 @@ from ironcurtain.decision.canonical.pointers import tokens
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.record_types import AbstractArguments, DecisionRecord
-from ironcurtain.enforcement.facts.concerned import declaration_digest
+from ironcurtain.enforcement.facts.facts_of_tool import declaration_digest
 from ironcurtain.model.facts import lookups
 from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.system import json_text

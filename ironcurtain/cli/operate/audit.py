@@ -243,7 +243,7 @@ def state(*, log: str | None, directory: str | None, head: str | None, key: str 
     """  # noqa: D301 - click reads the escape
     from ironcurtain.enforcement.audit.reader import read_records
     from ironcurtain.enforcement.audit.summary import verification_lines
-    from ironcurtain.enforcement.facts.state import state_lines, state_of
+    from ironcurtain.enforcement.facts.memory_report import state_lines, state_of
 
     paths = _paths(log, directory, head)
     verified = _verified(paths, key)

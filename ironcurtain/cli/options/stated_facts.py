@@ -32,7 +32,7 @@ class StatedFacts:
 
     def missing(self, call: Call, policy: Policy) -> str:
         """Return a note of the facts that rules about a call's tool test and nobody stated; empty if none."""
-        from ironcurtain.enforcement.facts.concerned import ConcernedTools
+        from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
         from ironcurtain.model.facts import ClockFact
 
         loaded = policy.loaded

@@ -35,7 +35,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, Approvals, SealedAnswer, SealedRequest
 from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Line
 from ironcurtain.enforcement.audit.summary import AuditEntry, AuditReport, AuditStats
-from ironcurtain.enforcement.facts.state import SessionState
+from ironcurtain.enforcement.facts.memory_report import SessionState
 from ironcurtain.enforcement.proxy.status.report import ProxyStatus, Status
 from ironcurtain.gateway.principal import PermissionsFile, TokenSettings
 from ironcurtain.integrations.clients.report import ClientReport

@@ -115,7 +115,7 @@ def options_of(
     """Return what the options of the command ask for."""
     from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.enforcement.approvals.approvers import Approvers
-    from ironcurtain.enforcement.facts.store_place import StorePlace
+    from ironcurtain.enforcement.facts.totals.store_place import StorePlace
     from ironcurtain.enforcement.proxy.configuration import places_that_run
     from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places
     from ironcurtain.enforcement.proxy.transport.http import Address

@@ -151,7 +151,7 @@ def _settings(
 ) -> SessionSettings:
     from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.enforcement.approvals.approvers import Approvers
-    from ironcurtain.enforcement.facts.store_place import StorePlace
+    from ironcurtain.enforcement.facts.totals.store_place import StorePlace
     from ironcurtain.session.create import SessionSettings
 
     people = Approvers.parse(approvers, has_own_user=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ironcurtain.compiler.load.clause_ids import KnownClauses
-from ironcurtain.compiler.rules.checks import did_you_mean
+from ironcurtain.compiler.rules.checks.policy import did_you_mean
 from ironcurtain.model.policy import Clause, CompiledPolicy
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load

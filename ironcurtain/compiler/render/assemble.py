@@ -12,8 +12,8 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.manifest import FORMAT, Metadata
 from ironcurtain.compiler.render.custom_modules import CustomModule
 from ironcurtain.compiler.render.render import render_policy
-from ironcurtain.compiler.rules.checks import check_policy
-from ironcurtain.compiler.rules.patterns import members
+from ironcurtain.compiler.rules.checks.patterns import members
+from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.canonical.hosts import list_digest
 from ironcurtain.decision.canonical.patterns import canonical_pattern
 from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS

@@ -18,9 +18,9 @@ from ironcurtain.compiler.questions.schema_parts import (
     reference,
     with_definitions,
 )
-from ironcurtain.compiler.rules.allow_checks import resource_roles
-from ironcurtain.compiler.rules.asked_facts import OfferedFacts, fact_test
+from ironcurtain.compiler.rules.checks.allow_rules import resource_roles
 from ironcurtain.compiler.rules.clause_coverage import KINDS
+from ironcurtain.compiler.rules.offered_facts import OfferedFacts, fact_test
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.model.conditions import ArgOperator

@@ -14,7 +14,7 @@ from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.schema_parts import array_of, closed_object, one_of, read_answer
 from ironcurtain.compiler.questions.templates import as_data, fill
-from ironcurtain.compiler.rules.allow_checks import resource_roles
+from ironcurtain.compiler.rules.checks.allow_rules import resource_roles
 from ironcurtain.model.annotations import Annotations, ServerAnnotations
 from ironcurtain.system.frozen import Frozen, JsonValue
 

@@ -21,16 +21,14 @@ from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import entries, read_answer
 from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.questions.templates import as_data, fill
-from ironcurtain.compiler.rules.allow_checks import condition_words, rule_mistakes, unlimited, unlimited_text
 from ironcurtain.compiler.rules.answer_schema import rules_schema
-from ironcurtain.compiler.rules.asked_facts import (
-    FactsError,
-    field_mistakes,
-    joined_facts,
-    offered_facts,
-    read_facts,
+from ironcurtain.compiler.rules.checks.allow_rules import (
+    condition_words,
+    rule_mistakes,
+    unlimited,
+    unlimited_text,
 )
-from ironcurtain.compiler.rules.checks import check_policy, concerned_tools
+from ironcurtain.compiler.rules.checks.policy import check_policy, concerned_tools
 from ironcurtain.compiler.rules.clause_coverage import claims, coverage_mistakes, quote_mistake
 from ironcurtain.compiler.rules.clause_routes import (
     Routes,
@@ -40,6 +38,13 @@ from ironcurtain.compiler.rules.clause_routes import (
     told_clauses,
 )
 from ironcurtain.compiler.rules.directories import mentioned_directories, unknown_directories
+from ironcurtain.compiler.rules.offered_facts import (
+    FactsError,
+    field_mistakes,
+    joined_facts,
+    offered_facts,
+    read_facts,
+)
 from ironcurtain.compiler.rules.previous_rules import previous_rules
 from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.errors import IronCurtainError, SeveralErrors, UnconfirmedRuleError, raise_all

@@ -17,11 +17,11 @@ from ironcurtain.decision.facts import normalise
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.enforcement.audit.record_types import Booked
-from ironcurtain.enforcement.facts.additions import Additions, additions_of
-from ironcurtain.enforcement.facts.answers import may_be_given
-from ironcurtain.enforcement.facts.concerned import ConcernedTools
+from ironcurtain.enforcement.facts.answer_labels import may_be_given
+from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
 from ironcurtain.enforcement.facts.memory import SessionMemory
-from ironcurtain.enforcement.facts.records import Result
+from ironcurtain.enforcement.facts.records.answers import Result
+from ironcurtain.enforcement.facts.totals.additions import Additions, additions_of
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError, fact_unavailable
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.frozen import JsonValue

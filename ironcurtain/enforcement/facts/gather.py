@@ -25,16 +25,16 @@ from ironcurtain.decision.facts import normalise
 from ironcurtain.enforcement.approvals.request import DecidedFacts
 from ironcurtain.enforcement.audit.record_types import Booked
 from ironcurtain.enforcement.facts import clock
-from ironcurtain.enforcement.facts.additions import CountedCall, additions_of
-from ironcurtain.enforcement.facts.concerned import FactsOfTool, Labelled
-from ironcurtain.enforcement.facts.looked_up import LookedUp
+from ironcurtain.enforcement.facts.facts_of_tool import FactsOfTool, Labelled
 from ironcurtain.enforcement.facts.memory import SessionMemory, key_of
-from ironcurtain.enforcement.facts.operands import Operands, Raw
-from ironcurtain.enforcement.facts.records import AskServer, LookUpError, fields_of, look_up_of
-from ironcurtain.enforcement.facts.said import said
-from ironcurtain.enforcement.facts.store import StoreError, TotalKey, TotalsStore
+from ironcurtain.enforcement.facts.records.answers import AskServer, LookUpError, fields_of, look_up_of
+from ironcurtain.enforcement.facts.records.looked_up import LookedUp
+from ironcurtain.enforcement.facts.records.references import Operands, Raw
+from ironcurtain.enforcement.facts.totals.additions import CountedCall, additions_of
+from ironcurtain.enforcement.facts.totals.store import StoreError, TotalKey, TotalsStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
-from ironcurtain.enforcement.facts.user_words import UserWords
+from ironcurtain.enforcement.facts.user.said import said
+from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 

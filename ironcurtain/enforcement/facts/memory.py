@@ -16,8 +16,8 @@ from ironcurtain.enforcement.audit.hash_chain import ChangedLineError, SealedLin
 from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.reader import read_segment
 from ironcurtain.enforcement.audit.record_types import GENESIS, Booked, DecisionRecord, EventRecord, Line
-from ironcurtain.enforcement.facts.amounts import AmountError, add, read_total
-from ironcurtain.enforcement.facts.store import TotalKey
+from ironcurtain.enforcement.facts.totals.amounts import AmountError, add, read_total
+from ironcurtain.enforcement.facts.totals.store import TotalKey
 from ironcurtain.errors import AuditError
 
 BOOKED = "booked"

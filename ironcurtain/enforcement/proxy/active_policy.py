@@ -19,7 +19,7 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import with_reserved_roles
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingKeeper
-from ironcurtain.enforcement.facts.concerned import ConcernedTools
+from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.errors import UsageError

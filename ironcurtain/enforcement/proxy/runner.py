@@ -45,9 +45,9 @@ from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.facts import clock
 from ironcurtain.enforcement.facts.gather import Sources
 from ironcurtain.enforcement.facts.memory import SessionMemory
-from ironcurtain.enforcement.facts.store import StoreError
-from ironcurtain.enforcement.facts.store_place import StorePlace
-from ironcurtain.enforcement.facts.user_words import UserWords
+from ironcurtain.enforcement.facts.totals.store import StoreError
+from ironcurtain.enforcement.facts.totals.store_place import StorePlace
+from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.enforcement.proxy.active_policy import (
     ActivePolicy,
     AuditOptions,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ironcurtain.enforcement.facts.store import StoreError
-from ironcurtain.enforcement.facts.store_place import StorePlace
+from ironcurtain.enforcement.facts.totals.store import StoreError
+from ironcurtain.enforcement.facts.totals.store_place import StorePlace
 from ironcurtain.errors import IronCurtainError, SystemFailedError
 from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
 from ironcurtain.system.text import visible

@@ -24,7 +24,7 @@ from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Approval, RecordListener
-from ironcurtain.enforcement.facts.records import LookUp, LookUpError, Result
+from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError, Result
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
 from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import mcp_types as types
 
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.facts.records import LookUp, LookUpError
+from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall

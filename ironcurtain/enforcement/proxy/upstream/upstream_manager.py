@@ -15,7 +15,7 @@ from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
-from ironcurtain.enforcement.facts.records import LookUp
+from ironcurtain.enforcement.facts.records.answers import LookUp
 from ironcurtain.enforcement.proxy.calls import server_requests
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.compiler.render.rendered import check_rendered
-from ironcurtain.compiler.rules.checks import did_you_mean
+from ironcurtain.compiler.rules.checks.policy import did_you_mean
 from ironcurtain.compiler.verify import report
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.compiler.verify.report import Mismatch, clause_mend, clause_words

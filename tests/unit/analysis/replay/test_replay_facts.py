@@ -17,7 +17,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, RecordedFacts
 from ironcurtain.enforcement.audit.recorder import Observed, Recorder
-from ironcurtain.enforcement.facts.concerned import ConcernedTools
+from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 

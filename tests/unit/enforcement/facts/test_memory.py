@@ -14,7 +14,7 @@ from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
 from ironcurtain.enforcement.audit.reader import read_records
 from ironcurtain.enforcement.audit.record_types import Booked, DecisionRecord, EventRecord, RecordedFacts
 from ironcurtain.enforcement.facts.memory import BOOKED, SessionMemory, key_of
-from ironcurtain.enforcement.facts.state import state_lines, state_of
+from ironcurtain.enforcement.facts.memory_report import state_lines, state_of
 from ironcurtain.errors import AuditError
 from ironcurtain.system.frozen import JsonValue
 

