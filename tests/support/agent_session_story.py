@@ -22,7 +22,7 @@ OPTIONS = "--bundle generated/bundle --servers mcp-servers.json --sandbox ~/work
 TASK = "Put my plan on the site, move it out of Documents, and push."
 # A terminal draws the line that is typed in as often as it likes.
 _SETTLED = (
-    (re.compile(r"(approve, session or deny \[why\]> ?)+"), "approve, session or deny [why]> "),
+    (re.compile(r"^approve, session or deny .*\[why\]> ?", re.MULTILINE), "approve, session or deny [why]> "),
     (re.compile(r"\b\d+\.\d s$", re.MULTILINE), "… s"),
 )
 _SESSION = re.compile(r"\b[0-9a-f]{12}\b")
