@@ -20,7 +20,7 @@ from pathlib import Path
 from ironcurtain.enforcement.facts.totals.amounts import AmountError, add, read_total, total_text
 from ironcurtain.enforcement.facts.totals.store import KEPT_SECONDS, StoreError, TotalKey, TotalsStore
 from ironcurtain.system import json_text
-from ironcurtain.system.ownership import others_have_access
+from ironcurtain.system.ownership import others_have_access, weakness_above
 
 _PATIENCE = 5.0
 _TABLE = """
@@ -123,6 +123,8 @@ class SqliteStore(TotalsStore):
                 raise StoreError("others can use the store of totals")
             place = (found.st_dev, found.st_ino)
             if self._kept is None or place != self._place:
+                if weakness_above(self._file) is not None:
+                    raise StoreError("others can put another store of totals in its place")
                 # The old one may be in use, and is closed when it is not.
                 self._kept, self._place = self._connect(), place
             return self._kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
@@ -98,6 +99,20 @@ def test_a_link_in_the_place_of_the_file_is_an_error(store: TotalsStore, file: P
     (tmp_path / "other").touch()
     file.symlink_to(tmp_path / "other")
     with pytest.raises(StoreError):
+        store.totals([PAID])
+
+
+def test_a_directory_that_others_can_write_is_an_error(
+    store: TotalsStore, file: Path, tmp_path: Path
+) -> None:
+    """A link to it stands in the place of the store's own: others could put an earlier copy there."""
+    assert book(store, PAID, "1")
+    elsewhere = tmp_path / "elsewhere"
+    file.parent.rename(tmp_path / "before")
+    shutil.copytree(tmp_path / "before", elsewhere)
+    file.parent.symlink_to(elsewhere)
+    elsewhere.chmod(0o777)
+    with pytest.raises(StoreError, match="in its place"):
         store.totals([PAID])
 
 
