@@ -8,6 +8,10 @@ from ironcurtain.model.moments import moment_test
 from ironcurtain.model.operators import LARGEST_SCALED
 from ironcurtain.model.unknown_facts import is_relation, operands, reference
 
+_ELEMENTS_HINT = (
+    '\nWhether a list of the caller\'s holds it is a test in `caller`: {"name": "/LIST/*", "op": "equals", '
+    '"over": "some", "value": {"arg": "/ARGUMENT"}}.'
+)
 NUMERIC = frozenset({"lt", "le", "gt", "ge"})
 _RELATIONS = frozenset({"equals", "not_equals", *NUMERIC})
 _COUNTED = frozenset({"equals", "in", "matches", "contains_any", *NUMERIC})
@@ -77,7 +81,8 @@ def _several_problem(test: ArgCondition, *, has_elements: bool) -> str:
 def reference_problem(test: ValueTest) -> str:
     """Return what is wrong with a test whose operand refers to another value."""
     if test.op not in _RELATIONS:
-        return "another value is only compared by equals, not_equals, lt, le, gt and ge"
+        said = "another value is only compared by equals, not_equals, lt, le, gt and ge"
+        return f"{said}{_ELEMENTS_HINT}" if test.op in ("in", "not_in") else said
     if not is_relation(test):
         return "`measure` beside another value needs lt, le, gt or ge" if test.measure else ""
     if pointers.EVERY in pointers.steps_of(test.name):

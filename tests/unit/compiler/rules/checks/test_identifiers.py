@@ -95,6 +95,16 @@ def test_nothing_else_is_compared_with_an_identifier(
     assert any(said in problem for problem in problems(CALLER, *tools, **conditions))
 
 
+def test_what_asks_for_a_list_is_told_how_its_elements_are_tested() -> None:
+    annotated = annotations_of({"s": TOOLS}, ROLES)
+    asked = {"name": "user", "op": "in", "value": {"caller": "/family"}}
+    policy = compiled([rule("r", "deny", tool=["look"], args=[asked])], caller=CALLER)
+    with pytest.raises(IronCurtainError) as caught:
+        check_policy(policy, annotated, None, Registry(annotated.roles))
+    errors = caught.value.errors if isinstance(caught.value, SeveralErrors) else [caught.value]
+    assert any('"over": "some"' in error.hint for error in errors if isinstance(error, IronCurtainError))
+
+
 @pytest.mark.parametrize(
     ("role", "said"),
     [
