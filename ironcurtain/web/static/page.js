@@ -1,5 +1,6 @@
 // What pages do beyond links and forms. Markup comes from the server alone: a page that changes is fetched
-// anew, and its parts with `data-live` take the place of those that are shown.
+// anew, and its parts with `data-live` take the place of those that are shown. It runs before the page is
+// read, so that no key and no choice is lost however slowly the rest arrives.
 "use strict";
 const one = (selector, from = document) => from.querySelector(selector);
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
@@ -118,6 +119,7 @@ function pressed(event) {
     rows[next]?.focus();
   } else if (event.key === "d") one("#deny")?.focus();
   else if (event.key === "a") {
+    reading();
     const check = one("#read");
     if (check?.disabled) one("[data-to-the-end]").focus(); else check?.focus();
   }
@@ -125,25 +127,34 @@ function pressed(event) {
 
 // -- begin ---------------------------------------------------------------------------------------
 
-one("form[data-send-at-once]")?.requestSubmit();
-const followed = one("[data-changes]");
-if (followed) { told(); follow(followed.dataset.changes); }
-const held = one("#pause");
-if (held) { held.hidden = false; held.addEventListener("click", () => pause(held)); }
-one("form[data-send-on-change]")?.addEventListener("change", (event) => event.currentTarget.requestSubmit());
-const bell = one("#sound");
-if (bell) {
-  bell.hidden = false;
-  bell.addEventListener("click", () => {
-    const on = bell.getAttribute("aria-pressed") !== "true";
-    bell.setAttribute("aria-pressed", String(on));
-    bell.textContent = on ? "Sound on" : "Sound off";
-  });
+function sounding(bell) {
+  const on = bell.getAttribute("aria-pressed") !== "true";
+  bell.setAttribute("aria-pressed", String(on));
+  bell.textContent = on ? "Sound on" : "Sound off";
 }
-count();
-setInterval(count, 1000);
-reading();
-one("[data-to-the-end]")?.addEventListener("scroll", reading);
+
+function changed(event) {
+  reading();
+  event.target.closest("form[data-send-on-change]")?.requestSubmit();
+}
+
+function begin() {
+  one("form[data-send-at-once]")?.requestSubmit();
+  const followed = one("[data-changes]");
+  if (followed) { told(); follow(followed.dataset.changes); }
+  for (const [name, does] of [["#pause", pause], ["#sound", sounding]]) {
+    const button = one(name);
+    if (!button) continue;
+    button.hidden = false;
+    button.addEventListener("click", () => does(button));
+  }
+  count();
+  setInterval(count, 1000);
+  reading();
+  one("[data-to-the-end]")?.addEventListener("scroll", reading);
+}
+
 addEventListener("resize", reading);
-document.addEventListener("change", reading);
+document.addEventListener("change", changed);
 document.addEventListener("keydown", pressed);
+document.addEventListener("DOMContentLoaded", begin);
