@@ -85,7 +85,7 @@ class Shown:
 
 
 def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None]) -> ASGIApp:
-    """Return the application.
+    """Return the application: the pages, and the guard before them.
 
     Args:
         host: The name and port that browsers ask us for by.
@@ -93,6 +93,11 @@ def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None
         shown: What the pages show.
         entered: Called when a browser was let in.
     """
+    return Guard(unguarded_pages(access, shown, entered), access, host)
+
+
+def unguarded_pages(access: Access, shown: Shown, entered: Callable[[], None]) -> Starlette:
+    """Return the pages without the guard that stands before them."""
     entrance, approvals = Entrance(access, entered), ApprovalPages(shown.waiting, shown.records, access)
     activity = ActivityPages(shown.records, access, shown.explain)
     policy = PolicyPages(shown.policy, access)
@@ -119,7 +124,7 @@ def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None
     ]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
     app.router.redirect_slashes = False
-    return Guard(app, access, host)
+    return app
 
 
 async def _first(_: Request) -> Response:

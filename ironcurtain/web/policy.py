@@ -16,6 +16,7 @@ from ironcurtain.web.policy_report import PolicyReport
 from ironcurtain.web.rendering import page, refused
 
 HERE = "/policy"
+_MOST_DIGITS = 9
 _NO_SUCH = "The policy has no such sentence or cell."
 
 
@@ -58,7 +59,8 @@ class PolicyPages:
             effects = report.effects(clause) if clause else {}
         except EvidenceError:
             return refused(request, 404, _NO_SUCH)
-        if (servers and server not in servers) or not (begin.isascii() and begin.isdecimal()):
+        is_number = begin.isascii() and begin.isdecimal() and len(begin) <= _MOST_DIGITS
+        if (servers and server not in servers) or not is_number:
             return refused(request, 404, _NO_SUCH)
         return page(
             "policy.html",

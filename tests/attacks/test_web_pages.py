@@ -21,14 +21,14 @@ import pytest
 from e2e.browser import browser
 from playwright.sync_api import Page, expect
 from support.approvals import written
-from support.proxied import LONG, wait_for
+from support.proxied import wait_for
 from support.web import Web, answers, ask, web
+from support.web_client import FORM, Person
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
 pytestmark = pytest.mark.timeout(600)
 
-FORM = "application/x-www-form-urlencoded"
 EVIL = "http://evil.example"
 
 
@@ -49,37 +49,6 @@ def asked(home: Path) -> ApprovalRequest:
 def running(home: Path) -> Iterator[Web]:
     with web(home) as started:
         yield started
-
-
-class Person:
-    """What a browser of the person could send: its cookie, its host, its origin; each can be left out."""
-
-    def __init__(self, running: Web) -> None:
-        self.running = running
-        self.base = f"http://127.0.0.1:{running.port}"
-        self.host = {"host": running.host}
-        self.own = {**self.host, "origin": running.origin}
-        code = running.code
-        answer = self.post("/enter", {"code": code}, self.own)
-        assert answer.status_code == 303, answer.text
-        self.set_cookie = answer.headers["set-cookie"]
-        self.cookie = {"cookie": self.set_cookie.partition(";")[0]}
-
-    def get(self, path: str, headers: dict[str, str] | None = None) -> httpx2.Response:
-        sent = {**self.host, **self.cookie, **(headers or {})}
-        return httpx2.get(self.base + path, headers=sent, timeout=LONG)
-
-    def post(self, path: str, fields: dict[str, str], headers: dict[str, str]) -> httpx2.Response:
-        return httpx2.post(
-            self.base + path, content=urlencode(fields), headers={"content-type": FORM, **headers}
-        )
-
-    def approval(self, request: ApprovalRequest) -> dict[str, str]:
-        page = self.get(f"/approvals/{request.id}").text
-        fields = {"answer": "approve", "read": "yes"}
-        for name in ("form-token", "shown"):
-            fields[name] = page.split(f'name="{name}" value="')[-1].partition('"')[0]
-        return fields
 
 
 @contextmanager
@@ -263,10 +232,35 @@ def test_a_megabyte_of_markup_in_every_field_is_text(running: Web, home: Path) -
     assert "\x00" not in answer.text
 
 
-def test_a_body_that_does_not_end_and_one_that_is_too_large(running: Web) -> None:
+def test_a_body_that_is_too_large_is_not_read(running: Web) -> None:
     person = Person(running)
     large = person.post("/enter", {"code": "x" * 100_000}, person.own)
     assert large.status_code == 400
+
+
+def test_a_request_that_comes_byte_by_byte_is_cut_off_and_keeps_nobody_waiting(running: Web) -> None:
+    person = Person(running)
+    head = f"GET /approvals HTTP/1.1\r\nHost: {running.host}\r\nX: "
+    body = head.replace("GET /approvals", "POST /enter").removesuffix("X: ")
+    body += f"Origin: {running.origin}\r\nContent-Type: {FORM}\r\nContent-Length: 60000\r\n\r\n"
+    with ExitStack() as stack:
+        for begun in (head, body):
+            slow = stack.enter_context(socket.create_connection(("127.0.0.1", running.port)))
+            slow.sendall(begun.encode())
+            slow.settimeout(0.5)
+            wait_for(lambda slow=slow: _is_cut_off(slow))  # type: ignore[misc] # the socket of this round
+            assert person.get("/approvals").status_code == 200
+
+
+def _is_cut_off(slow: socket.socket) -> bool:
+    """Send one more byte of a request; tell whether the connection has ended, answered or not."""
+    try:
+        slow.sendall(b"x")
+        return slow.recv(65536) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
 
 
 def test_a_thousand_connections_and_a_slow_one_keep_nobody_out(running: Web) -> None:

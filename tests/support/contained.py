@@ -127,11 +127,11 @@ class Scene:
         }
         return json.dumps(targets)
 
-    def visit(self, *ways: str, **server: Any) -> Told:
-        """Start the server, go each way, end it."""
+    def visit(self, *ways: str, port: int | None = None, **server: Any) -> Told:
+        """Start the server, go each way, end it; what it tries to reach on this machine is at `port`."""
         marker = f"sleeper-{self.root.name}"
-        with _sleeper(marker) as sleeper, _listener() as port:
-            aim = self.aim(port, sleeper.pid, marker[::-1])
+        with _sleeper(marker) as sleeper, _listener() as listening:
+            aim = self.aim(listening if port is None else port, sleeper.pid, marker[::-1])
             config = self.config(args=[SERVER, aim], **server)
             told = asyncio.run(self._visit(config, ways))
             told.answers["sleeper"] = "alive" if sleeper.poll() is None else "dead"
