@@ -29,10 +29,12 @@ class Web:
 
     Attributes:
         said: The lines that it printed.
+        ends: The exit code that it has to end with.
     """
 
     process: subprocess.Popen[str]
     said: list[str] = field(default_factory=list)
+    ends: int = 0
 
     @property
     def origin(self) -> str:
@@ -88,7 +90,7 @@ def web(home: Path, *options: str) -> Iterator[Web]:
         yield running
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(LONG) == 0
+        assert process.wait(LONG) == running.ends
         reading.join()
         process.stdout.close()
 

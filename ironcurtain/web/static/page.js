@@ -41,7 +41,7 @@ async function renew() {
     do {
       again = false;
       const answer = await fetch(location.href, { redirect: "error" });
-      if (answer.status === 403) { ended(); return; }
+      if (answer.status === 403 || answer.status === 421) { ended(); return; }  // 421: the command runs anew
       replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
       told();
     } while (again);

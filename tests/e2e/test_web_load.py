@@ -1,0 +1,101 @@
+"""The pages over ten thousand records, and over a server that is killed under them."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import pytest
+from e2e.browser import browser
+from playwright.sync_api import Browser, Page, expect
+from support.approvals import written
+from support.audited import write_log
+from support.web import Web, answers, ask, web
+
+pytestmark = pytest.mark.timeout(600)
+CALLS = 5_000
+"""Calls of which a decision and a result are recorded each: as many records as the pages keep."""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
+    return tmp_path
+
+
+def record(home: Path, session: str, calls: int = CALLS) -> None:
+    """Write a log as a proxy does, while the pages are open."""
+    with ThreadPoolExecutor(1) as pool:
+        write = partial(write_log, home / ".ironcurtain" / "audit", calls, session=session, key=None)
+        pool.submit(write).result()
+
+
+class Sizes:
+    """What a page and its server hold in memory, once nothing that is over is kept."""
+
+    def __init__(self, page: Page, running: Web) -> None:
+        cdp = page.context.new_cdp_session(page)
+        cdp.send("Performance.enable")
+        cdp.send("HeapProfiler.collectGarbage")
+        found = {each["name"]: each["value"] for each in cdp.send("Performance.getMetrics")["metrics"]}
+        cdp.detach()
+        self.nodes, self.heap = found["Nodes"], found["JSHeapUsedSize"]
+        self.server = int(Path(f"/proc/{running.process.pid}/statm").read_text().split()[1])
+
+
+def test_ten_thousand_records_scroll_and_memory_stays_flat(chromium: Browser, home: Path) -> None:
+    with web(home) as running:
+        page = running.enter(chromium.new_context(viewport={"width": 1280, "height": 800}).new_page())
+        page.goto(f"{running.origin}/activity")
+        rows = page.locator("#decisions [data-row]")
+        record(home, "first")
+        newest = f"d{CALLS - 1:06d}"
+        expect(rows.first).to_contain_text(newest)
+        expect(page.get_by_text(f"{CALLS - 300:,} more are older".replace(",", ""))).to_have_count(1)
+        page.mouse.move(600, 600)
+        page.mouse.wheel(0, 100_000)
+        expect(rows.last).to_be_in_viewport()
+        before = Sizes(page, running)
+        for session in ("second", "third"):
+            record(home, session)
+            expect(page.locator(f"#decisions [href*='/{session}/']").first).to_contain_text(newest)
+            expect(rows).to_have_count(300)
+            # New rows move what is read down, and not the window: it never goes back to the top.
+            assert page.evaluate("scrollY") > 1_000
+        after = Sizes(page, running)
+        assert after.nodes < 1.2 * before.nodes
+        assert after.heap < 1.5 * before.heap
+        assert after.server < 1.25 * before.server
+
+
+def test_a_page_whose_server_was_killed_says_so_and_answers_nothing_at_the_next_one(
+    chromium: Browser, home: Path
+) -> None:
+    request = written("/srv/a.txt")
+    ask(home, request)
+    with web(home) as running:
+        page, port = running.enter(chromium.new_page()), running.port
+        page.goto(f"{page.url}/{request.id}")
+        expect(page.locator("#deny")).to_be_enabled()
+        running.process.kill()
+        running.ends = -signal.SIGKILL
+        expect(page.locator("#connection")).to_contain_text("No connection")
+    with web(home, "--port", str(port)) as second:
+        expect(page.locator("#connection")).to_contain_text("This session is over.")
+        for button in page.locator("main button").all():
+            expect(button).to_be_disabled()
+        expect(page).to_have_title("(1) Approvals · IronCurtain")
+        page.evaluate("document.querySelector('form.deny').submit()")
+        expect(page.get_by_role("heading", name="Not done")).to_be_visible()
+        assert answers(home) == {}
+        second.enter(page)
+        expect(page.locator(f"#to-{request.id}")).to_be_visible()
