@@ -27,7 +27,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # What takes minutes begins first: at the end of a run nothing would be left to do beside it.
-LONG = ("tests/journeys/", "tests/e2e/test_readme.py", "tests/e2e/test_docs.py", "tests/e2e/test_release.py")
+LONG = (
+    "tests/journeys/",
+    "tests/e2e/documents/test_readme.py",
+    "tests/e2e/documents/test_docs.py",
+    "tests/e2e/transcripts/test_release.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

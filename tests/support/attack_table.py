@@ -1,7 +1,7 @@
 """The table of all attacks, `docs/attacks.md`, made from their docstrings: `make attack-table`.
 
-The docstring of a file in `tests/attacks` says what is tried and, in its last paragraph (`Held by: …`), what
-holds. The name of each test is a sentence about one attempt.
+`tests/attacks` has a folder for each part that is attacked. The docstring of a file says what is tried
+and, in its last paragraph (`Held by: …`), what holds. The name of each test is a sentence about one attempt.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ def table() -> str:
     Raises:
         ValueError: If a file of attacks does not say what it tries, or what holds.
     """
-    return _HEAD + "".join(_section(path) for path in sorted(ATTACKS.glob("test_*.py")))
+    folders = sorted(path for path in ATTACKS.iterdir() if any(path.glob("test_*.py")))
+    return _HEAD + "".join(_folder(folder) for folder in folders)
+
+
+def _folder(folder: Path) -> str:
+    sections = "".join(_section(path) for path in sorted(folder.glob("test_*.py")))
+    return f"\n## On {folder.name}\n{sections}"
 
 
 def _section(path: Path) -> str:
@@ -40,7 +46,7 @@ def _section(path: Path) -> str:
     rows = "".join(f"- {name}\n" for name in _attempts(module.body))
     link = f"[{path.name}](../{path.relative_to(ROOT).as_posix()})"
     said = _sentence(tried.strip().removeprefix("Attack: "))
-    return f"\n## {_sentence(path.stem)}\n\n{said}\n\n**Held by** {held} {link}\n\n{rows}"
+    return f"\n### {_sentence(path.stem)}\n\n{said}\n\n**Held by** {held} {link}\n\n{rows}"
 
 
 def _attempts(body: list[ast.stmt]) -> Iterator[str]:

@@ -1,0 +1,247 @@
+"""`ironcurtain start` as a program: one task, a terminal, JSON lines, a kill and its resumption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_httpserver import HTTPServer
+from support.model_server import ANTHROPIC, ModelServer
+from support.proxied import LONG, Place
+from support.terminal import converse
+
+pytestmark = pytest.mark.timeout(300)
+
+PROGRAM = [sys.executable, "-c", "from ironcurtain.cli.main import main; main()"]
+ROOT = Path(__file__).parents[3]
+
+
+class Started:
+    """A place, a scripted model, and the command in front of them."""
+
+    def __init__(self, root: Path, server: HTTPServer) -> None:
+        self.place, self.model = Place(root), ModelServer(server, ANTHROPIC)
+
+    def script(self, *plays: Any) -> None:
+        self.model.script[:] = plays
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **self.place.environment(),
+            **self.model.environment("test-key"),
+            "PYTHONPATH": str(ROOT),
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+        }
+
+    def command(self, *arguments: str) -> list[str]:
+        where = ["--bundle", str(self.place.bundle), "--servers", str(self.place.servers)]
+        return [*PROGRAM, "start", *arguments, *where, "--model", "anthropic:test-model"]
+
+    def run(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=self.place.root,
+            env=self.environment,
+            input=typed,
+            capture_output=True,
+            text=True,
+            timeout=LONG,
+            check=False,
+        )
+
+    def sessions(self, *arguments: str) -> str:
+        return subprocess.run(
+            [*PROGRAM, "sessions", *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=LONG,
+            check=True,
+        ).stdout
+
+
+@pytest.fixture
+def started(tmp_path: Path, httpserver: HTTPServer) -> Started:
+    return Started(tmp_path, httpserver)
+
+
+def test_one_task_prints_the_answer_alone_to_standard_output(started: Started) -> None:
+    started.script(
+        ANTHROPIC.calls(
+            ("fix__echo", {"text": "hello"}), ("fix__read", {"path": "/etc/passwd"}), text="I look."
+        ),
+        ANTHROPIC.answer("It says \x1b[31mhello."),
+    )
+    ended = started.run("What does it say?", "--no-approver")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "It says \\x1b[31mhello.\n"
+    assert "I look." in ended.stderr
+    assert "allow    fix/echo hello" in ended.stderr
+    assert "deny     fix/read /etc/passwd" in ended.stderr
+    assert "is not permitted" in ended.stderr
+    listed = started.sessions("list")
+    assert "anthropic:test-model  What does it say?" in listed
+    id_ = listed.split()[0]
+    assert "## Agent\n\nIt says \\x1b[31mhello." in started.sessions("show", id_)
+    started.sessions("remove", id_)
+    assert started.sessions("list") == "no sessions\n"
+
+
+def test_a_turn_that_a_limit_ends_is_exit_code_1(started: Started) -> None:
+    started.script(ANTHROPIC.calls(("fix__echo", {"text": "again"})))
+    ended = started.run("Echo forever", "--turn-steps", "2")
+    assert ended.returncode == 1
+    assert "All of the 2 steps of this turn are used." in ended.stderr
+
+
+def test_a_call_that_waits_is_answered_at_the_terminal(started: Started) -> None:
+    started.script(ANTHROPIC.calls(("fix__remove", {"path": "~/notes/a"})), ANTHROPIC.answer("Gone."))
+    code, printed = converse(
+        started.command("Remove it"), started.place.root, started.environment, ("[why]>", "approve\r")
+    )
+    assert code == 0, printed
+    assert "what it touches:" in printed
+    assert "approved fix/remove ~/notes/a" in printed
+    assert printed.rstrip().endswith("Gone.")
+    assert len(started.place.sent()) == 1
+
+
+def test_what_is_no_answer_is_asked_again_and_denied_with_a_reason(started: Started) -> None:
+    started.script(ANTHROPIC.calls(("fix__remove", {"path": "~/notes/a"})), ANTHROPIC.answer("I left it."))
+    code, printed = converse(
+        started.command("Remove it"),
+        started.place.root,
+        started.environment,
+        ("[why]>", "yes\r"),
+        ("Type approve", ""),
+        ("[why]>", "deny keep it\r"),
+    )
+    assert code == 0, printed
+    assert "Type approve, session" in printed
+    assert not started.place.sent()
+    assert "keep it" in json.dumps(started.model.requests[-1])
+
+
+def test_a_program_has_a_session_over_json_lines(started: Started) -> None:
+    started.script(ANTHROPIC.calls(("fix__remove", {"path": "~/notes/a"})), ANTHROPIC.answer("Gone."))
+    with subprocess.Popen(
+        started.command("--json"),
+        cwd=started.place.root,
+        env=started.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as run:
+        assert run.stdin is not None
+        assert run.stdout is not None
+        events: list[dict[str, Any]] = []
+
+        def say(**line: Any) -> None:
+            assert run.stdin is not None
+            run.stdin.write(json.dumps(line) + "\n")
+            run.stdin.flush()
+
+        say(nonsense=1)
+        say(send="Remove it")
+        for line in run.stdout:
+            events.append(json.loads(line))
+            if events[-1]["event"] == "approval":
+                say(approve=events[-1]["request"]["id"])
+            if events[-1]["event"] == "answer":
+                say(quit=True)
+        assert run.wait(LONG) == 0
+    names = [event["event"] for event in events]
+    assert names[:2] == ["ready", "error"]
+    assert [name for name in names if name in ("call", "approval", "resolved", "result", "answer")] == [
+        "call",
+        "approval",
+        "resolved",
+        "result",
+        "answer",
+    ]
+    assert events[-1]["text"] == "Gone."
+
+
+def test_a_session_that_was_killed_goes_on_and_repeats_no_call(started: Started) -> None:
+    started.script(ANTHROPIC.calls(("fix__remove", {"path": "~/notes/a"})))
+    with subprocess.Popen(
+        started.command("Remove it"), cwd=started.place.root, env=started.environment, stderr=subprocess.PIPE
+    ) as run:
+        waiting = started.place.home / ".ironcurtain" / "approvals"
+        end = time.monotonic() + LONG
+        while not [*waiting.glob("request-*.json")]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        run.send_signal(signal.SIGKILL)
+    id_ = started.sessions("list").split()[0]
+    started.script(ANTHROPIC.answer("I do not know whether it is gone."))
+    ended = started.run("And?", "--resume", id_)
+    assert ended.returncode == 0, ended.stderr
+    told = json.dumps(started.model.requests[-1]["messages"])
+    assert "outcome is unknown" in told
+    assert not started.place.sent()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["Task", "--json"], 2, "from stdin"),
+        ([], 2, "needs a terminal"),
+        (["Task", "--resume", "nothing"], 2, "there is no session"),
+        (["Task", "--sandbox", "."], 2, "holds the bundle"),
+        (["Task", "--turn-steps", "0"], 2, "turn-steps"),
+        (["Task", "--approver", "boss=client"], 2, "no client at which a person sits"),
+    ],
+)
+def test_wrong_options_are_told(started: Started, arguments: list[str], code: int, said: str) -> None:
+    ended = started.run(*arguments)
+    assert ended.returncode == code
+    assert said in ended.stderr
+
+
+def test_a_conversation_at_a_terminal_with_its_commands(started: Started) -> None:
+    started.script(
+        ANTHROPIC.calls(("fix__read", {"path": "/etc/passwd"})),
+        ANTHROPIC.answer("I may not.\n\n- " + "read " * 20 + "whole."),
+        ANTHROPIC.calls(("fix__remove", {"path": "~/notes/a"})),
+        ANTHROPIC.answer("Removed."),
+    )
+    saved = started.place.root / "saved.md"
+    code, printed = converse(
+        started.command(),
+        started.place.root,
+        started.environment,
+        ("Ctrl-C ends a turn\n>", "read the passwords\r"),
+        ("I may not.", ""),
+        ("\n>", "/why\r"),
+        ("rule: default-deny", ""),
+        ("\n>", "/policy\r"),
+        ("model anthropic:test-model", ""),
+        ("always ask: 1 (fix/remove)", ""),
+        ("limits: a turn 100 steps; the session without limits", ""),
+        ("\n>", "remove the note\r"),
+        ("[why]>", "approve\r"),
+        ("Removed.", ""),
+        ("\n>", "/usage\r"),
+        ("4 steps", ""),
+        ("\n>", f"/save {saved}\r"),
+        ("Written:", ""),
+        ("\n>", "/nothing\r"),
+        ("There is no command /nothing", ""),
+        ("\n>", "/quit\r"),
+    )
+    assert code == 0, printed
+    assert "deny     fix/read /etc/passwd" in printed
+    assert "whole." in printed  # nothing of a long line is cut off
+    assert "pydantic" not in printed
+    assert "approved fix/remove ~/notes/a" in printed
+    assert "## You\n\nread the passwords" in saved.read_text()
