@@ -13,10 +13,10 @@ def test_the_page_is_as_the_tests_are() -> None:
     assert PAGE.read_text() == table(), "run `make attack-table`"
 
 
-@pytest.mark.parametrize("path", sorted(ATTACKS.glob("test_*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(ATTACKS.rglob("test_*.py")), ids=lambda path: path.stem)
 def test_no_test_is_missing(path: Path) -> None:
     page = PAGE.read_text()
-    assert f"](../tests/attacks/{path.name})" in page
+    assert f"](../{path.relative_to(ROOT).as_posix()})" in page
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             words = node.name.removeprefix("test_").replace("_", " ")
