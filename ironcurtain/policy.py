@@ -278,10 +278,22 @@ class Policy:
         self._running()
         return [_completed(decide(call, self._loaded, self._ask_from_here)) for call in calls]
 
-    def decide_traced(self, calls: Iterable[Call]) -> list[TracedDecision]:
-        """Decide calls as `decide_many` does, and say what each step found."""
+    def decide_traced(self, calls: Iterable[Call], at: LoadedPolicy | None = None) -> list[TracedDecision]:
+        """Decide calls as `decide_many` does, and say what each step found.
+
+        Args:
+            calls: The calls.
+            at: The same policy, loaded in another place, such as a described world.
+
+        Raises:
+            ValueError: If that is another policy: our engine does not decide by it.
+        """
         self._running()
-        return [_completed(decide_traced(call, self._loaded, self._ask_from_here)) for call in calls]
+        loaded = at or self._loaded
+        if loaded.revision != self.revision:
+            msg = "the policy that was loaded elsewhere is another one than the engine's"
+            raise ValueError(msg)
+        return [_completed(decide_traced(call, loaded, self._ask_from_here)) for call in calls]
 
     async def _decide(self, call: Call) -> Decision:
         return await decide(call, self._loaded, self._ask)

@@ -14,6 +14,9 @@ from support.policies import rule, tool, write_bundle
 
 import ironcurtain
 from ironcurtain import Call, Decision, IronCurtainError, Policy, SubjectDecision, Verdict, errors
+from ironcurtain.analysis.engine.evaluate import load_described
+from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.model.scenarios import DescribedWorld
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "library.md"
@@ -69,6 +72,13 @@ def test_what_is_no_call_is_denied_among_calls(policy: Policy, given: Any) -> No
 
 
 @pytest.mark.timeout(120)
+def test_another_policy_is_not_decided_by_the_engine_of_this_one(policy: Policy, tmp_path: Path) -> None:
+    other = write_bundle(tmp_path / "other", {"other": [tool("read", path=["read-path"])]}, [])
+    elsewhere = load_described(open_bundle(other, Trust()), DescribedWorld())
+    with pytest.raises(ValueError, match="another one than the engine's"):
+        policy.decide_traced([], elsewhere)
+
+
 def test_a_program_that_never_closes_its_policy_ends(bundle: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", UNCLOSED, str(bundle), str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=90)

@@ -38,13 +38,17 @@ class Explainer:
         bundle: The bundle.
         policy: The same, loaded where calls happen.
         decide: Decides calls there, in order, with what each step found: `Policy.decide_traced`.
+        every_rule: Whether to say of each rule what became of it, not only of those that came close.
     """
 
-    def __init__(self, bundle: Bundle, policy: LoadedPolicy, decide: DecideTraced) -> None:
+    def __init__(
+        self, bundle: Bundle, policy: LoadedPolicy, decide: DecideTraced, *, every_rule: bool = False
+    ) -> None:
         self._content = PolicyContent.of(bundle)
         self._clauses = clauses_of(self._content)
         self._policy = policy
         self._decide = decide
+        self._every_rule = every_rule
         self._nearest = Nearest(bundle, policy, self._decisions)
 
     def explain(self, call: Call) -> Explanation:
@@ -53,6 +57,7 @@ class Explainer:
         decision = traced.decision
         resources = self._subjects(call, traced)
         rules = [near.clause for resource in resources for near in resource.near]
+        rules += [rule.clause for resource in resources for rule in resource.rules]
         named = [decision.clause, *(resource.clause for resource in resources), *rules]
         return Explanation(
             decision=decision,
@@ -91,6 +96,7 @@ class Explainer:
                     reason=rule.reason if rule else "",
                     clause=rule.clause if rule else None,
                     near=met.near(resource.id, decided),
+                    rules=met.outcomes(resource.id, decided) if self._every_rule else (),
                 )
             )
         return tuple(found)

@@ -48,6 +48,24 @@ class NearRule(Frozen):
     failed: tuple[str, ...]
 
 
+class RuleOutcome(Frozen):
+    """What became of one rule about one subject.
+
+    Attributes:
+        state: `fired`: it decided. `held`: its conditions hold, but another one decided. `unknown`: it would
+            hold, but for facts that are not known. `false`: a condition failed.
+        failed: The conditions that failed.
+        unknown: Its tests whose outcome hung on a fact that is not known.
+    """
+
+    rule: str
+    then: Verdict
+    clause: str
+    state: Literal["fired", "held", "unknown", "false"]
+    failed: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
 class ExplainedSubject(Frozen):
     """One subject and the rule that judged it.
 
@@ -55,6 +73,7 @@ class ExplainedSubject(Frozen):
         patterns: The patterns of the policy that cover it.
         reason: The rule's own reason; empty where no rule of the policy judged it.
         near: The rules that came close, the closest first.
+        rules: Where every rule was asked for: those about the subject's role, in their order.
     """
 
     at: str
@@ -67,6 +86,7 @@ class ExplainedSubject(Frozen):
     reason: str
     clause: str | None
     near: tuple[NearRule, ...]
+    rules: tuple[RuleOutcome, ...] = Field(default=(), exclude_if=is_empty)
 
 
 class Suggestion(Frozen):

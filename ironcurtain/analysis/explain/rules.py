@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from ironcurtain.analysis.engine.rules.predicates import Values
 from ironcurtain.analysis.engine.rules.rules import RuleGuard, RuleOfTool, rules_of_tool
 from ironcurtain.analysis.engine.rules.wording import predicate_words
-from ironcurtain.analysis.explain.report import NearRule
+from ironcurtain.analysis.explain.report import NearRule, RuleOutcome
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.resources import Resource
@@ -57,6 +58,7 @@ class MetRules:
             "facts": prepared.facts,
         }
         self._failed_tests: dict[int, tuple[str, ...]] = {}
+        self._unknown_tests: dict[int, tuple[str, ...]] = {}
         self._places: Mapping[str, _Place] = {
             resource.id: _Place(
                 resource.role.name, _covering(resource, patterns), resource.id in prepared.minimum.discharged
@@ -91,6 +93,40 @@ class MetRules:
             NearRule(rule=rule.name, then=rule.then, clause=rule.clause, failed=failed)
             for _, _, rule, failed in nearest
         )
+
+    def outcomes(self, id_: str, decided: SubjectDecision) -> tuple[RuleOutcome, ...]:
+        """Return what became of each rule that can judge subjects of this role, in their order."""
+        place = self._places[id_]
+        return tuple(
+            self._outcome(rule, place, decided)
+            for rule in self._rules
+            if not rule.named_roles or place.role in rule.named_roles
+        )
+
+    def _outcome(self, rule: RuleOfTool, place: _Place, decided: SubjectDecision) -> RuleOutcome:
+        failed, unknown = tuple(self._failed(rule, place)), self._unknown(rule)
+        state: Literal["fired", "held", "unknown", "false"] = "false"
+        if rule.name == decided.rule:
+            state, failed = "fired", ()
+        elif not failed:
+            state = "held"
+        elif set(failed) <= set(unknown):
+            state = "unknown"
+        return RuleOutcome(
+            rule=rule.name, then=rule.then, clause=rule.clause, state=state, failed=failed, unknown=unknown
+        )
+
+    def _unknown(self, rule: RuleOfTool) -> tuple[str, ...]:
+        """Return the tests that come out otherwise by what a rule makes of facts that are not known."""
+        if rule.order not in self._unknown_tests:
+            self._unknown_tests[rule.order] = tuple(
+                predicate_words(predicate)
+                for predicate in rule.predicates
+                if predicate.needs.any
+                and predicate.holds(self._values)
+                is not replace(predicate, unknown=not predicate.unknown).holds(self._values)
+            )
+        return self._unknown_tests[rule.order]
 
     def _failed(self, rule: RuleOfTool, place: _Place) -> Iterator[str]:
         if place.discharged and not rule.condition.in_sandbox:

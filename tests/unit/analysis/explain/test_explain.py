@@ -129,6 +129,37 @@ def test_the_rules_that_came_close_and_what_failed(policy: Policy) -> None:
     assert [(near.rule, near.failed) for near in first.near] == [("ask-docs", ("soft-docs comes before it",))]
 
 
+def every_rule(policy: Policy, arguments: Any, **more: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
+    explainer = Explainer(policy.bundle, policy.loaded, policy.decide_traced, every_rule=True)
+    (subject,) = explainer.explain(Call("s", "read", arguments, **more)).subjects
+    assert {rule.rule for rule in subject.rules if rule.state == "unknown"} <= {
+        rule.rule for rule in subject.rules if rule.unknown
+    }
+    return {rule.rule: (rule.state, rule.failed) for rule in subject.rules}
+
+
+def test_every_rule_says_what_became_of_it(policy: Policy) -> None:
+    assert every_rule(policy, {"path": "~/docs/a"}, caller={"sub": "guest"}) == {
+        "soft-docs": ("fired", ()),
+        "ask-docs": ("held", ()),
+        "admin": ("false", ('caller\'s sub = "root"',)),
+    }
+    assert every_rule(policy, {"path": "/srv/a", "mode": "hard"}) == {
+        "soft-docs": ("false", ("read-path in ~/docs", 'mode = "soft"')),
+        "ask-docs": ("false", ("read-path in ~/docs",)),
+        "admin": ("unknown", ('caller\'s sub = "root"',)),
+    }
+    assert every_rule(policy, {"path": "x"}, caller={"sub": "root"})["soft-docs"][1][0] == (
+        "it does not speak of what lies in the sandbox"
+    )
+
+
+def test_rules_are_told_only_where_they_are_asked_for(policy: Policy) -> None:
+    (subject,) = explain(policy, "read", {"path": "~/docs/a"}).subjects
+    assert subject.rules == ()
+    assert "rules" not in subject.model_dump(mode="json")
+
+
 def test_the_nearest_calls(policy: Policy, home: Path) -> None:
     mode = explain(policy, "read", {"path": "~/docs/a", "mode": "hard"}).suggestions
     assert {"path": "~/docs/a", "mode": "soft"} in [each.arguments for each in mode]
