@@ -73,6 +73,7 @@ def test_what_is_no_call_is_denied_among_calls(policy: Policy, given: Any) -> No
 
 @pytest.mark.timeout(120)
 def test_another_policy_is_not_decided_by_the_engine_of_this_one(policy: Policy, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
     other = write_bundle(tmp_path / "other", {"other": [tool("read", path=["read-path"])]}, [])
     elsewhere = load_described(open_bundle(other, Trust()), DescribedWorld())
     with pytest.raises(ValueError, match="another one than the engine's"):
