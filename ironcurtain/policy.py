@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -31,7 +31,6 @@ from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.engine import Engine
 from ironcurtain.engine.locate import Opa, find
-from ironcurtain.engine.remote import RemoteEngine
 from ironcurtain.engine.remote_nodes import Nodes
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
@@ -39,12 +38,15 @@ from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
 
+if TYPE_CHECKING:
+    from ironcurtain.engine.remote import RemoteEngine
+
 # What a server's git can see of our environment, beside what the configuration gives it.
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
 _UNVERIFIED = Trust()
 _Result = TypeVar("_Result")
 
-AnyEngine: TypeAlias = Engine | RemoteEngine
+AnyEngine: TypeAlias = "Engine | RemoteEngine"
 """What decides: an OPA of our own, or OPAs that others run."""
 
 
@@ -193,6 +195,8 @@ class Policy:
             BundleSignatureError: If a key is known and OPA, asked for itself, refuses the signature.
         """
         if self._nodes is not None:
+            from ironcurtain.engine.remote import RemoteEngine  # noqa: PLC0415 - few need its library
+
             return RemoteEngine(self._nodes, self.revision, wait=wait)
         archive, key = self._bundle.archive(), self._trust.key
         if key is not None:

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ironcurtain.engine.client import (
+from ironcurtain.engine.answer import HTTP_OK, EngineAnswerError
+from ironcurtain.engine.rest_api import (
     CONNECTIONS,
+    LENIENT_DECISION,
     MAX_ANSWER,
     STRICT_DECISION,
     as_body,
@@ -47,24 +49,41 @@ class BlockingClient:
     def __init__(self, path: Path, token: str, timeout: float) -> None:
         self._path = str(path)
         self._timeout = timeout
-        self._head = (
-            f"POST /v1/{STRICT_DECISION} HTTP/1.1\r\nHost: opa\r\nAuthorization: Bearer {token}\r\n"
+        self._fields = (
+            f"HTTP/1.1\r\nHost: opa\r\nAuthorization: Bearer {token}\r\n"
             "Accept-Encoding: identity\r\nContent-Type: application/json\r\nContent-Length: "
-        ).encode("ascii")
+        )
+        self._head = self._head_of(f"POST /v1/{STRICT_DECISION}")
         self._free = threading.BoundedSemaphore(CONNECTIONS)
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
         self._closed = False
 
-    def decide(self, policy_input: bytes) -> tuple[int, bytes]:
+    def decide(self, policy_input: bytes, *, strict: bool = True) -> tuple[int, bytes]:
         """Ask for the decision on a policy input (the JSON text of an object); return HTTP status and body.
+
+        Without `strict` an error of a built-in leaves a rule undefined.
 
         Raises:
             EngineAnswerError: `engine-timeout`, `engine-unreachable`, or `engine-malformed` for an answer
                 that is too long.
         """
-        body = as_body(policy_input)
-        request = b"%b%d\r\n\r\n%b" % (self._head, len(body), body)
+        head = self._head if strict else self._head_of(f"POST /v1/{LENIENT_DECISION}")
+        return self._request(head, as_body(policy_input))
+
+    def check_health(self) -> bool:
+        """Tell whether the server answers that it is well."""
+        try:
+            status, _ = self._request(self._head_of("GET /health"), b"")
+        except EngineAnswerError:
+            return False
+        return status == HTTP_OK
+
+    def _head_of(self, what: str) -> bytes:
+        return f"{what} {self._fields}".encode("ascii")
+
+    def _request(self, head: bytes, body: bytes) -> tuple[int, bytes]:
+        request = b"%b%d\r\n\r\n%b" % (head, len(body), body)
         deadline = time.monotonic() + self._timeout
         try:
             with self._connection(deadline) as connection:

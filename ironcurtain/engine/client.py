@@ -5,24 +5,25 @@ from __future__ import annotations
 import io
 import ssl
 from pathlib import Path
-from urllib.parse import urlencode
 
 import aiohttp
 from opa_client.opa_async import AsyncOpaClient
 
 from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.engine.rest_api import (
+    CONNECTIONS,
+    LENIENT_DECISION,
+    MAX_ANSWER,
+    STRICT_DECISION,
+    as_body,
+    too_long,
+    too_slow,
+    unreachable,
+)
 from ironcurtain.model.reserved_rules import ReservedRule
 
-_DECISION = "data/ironcurtain/decision/decision"
-_LENIENT = f"{_DECISION}?{urlencode({'provenance': 'true'})}"
-STRICT_DECISION = f"{_DECISION}?{urlencode({'provenance': 'true', 'strict-builtin-errors': 'true'})}"
-"""What is asked of OPA, below its version: the decision, and an error where a built-in has one."""
 # What is longer is sent piece by piece, so that other calls go on meanwhile.
 _MAX_AT_ONCE = 1 << 16
-CONNECTIONS = 32
-"""More at once would only wait inside OPA instead of here, each holding its memory."""
-MAX_ANSWER = 64 << 20
-"""No decision on an input of 8 MiB is as long; who sends more shall not fill our memory."""
 
 
 class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no types
@@ -65,7 +66,7 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
             EngineAnswerError: `engine-timeout`, `engine-unreachable`, `engine-dead` for a client that was
                 closed, or `engine-malformed` for an answer that is too long.
         """
-        url = f"{self.root_url}/{STRICT_DECISION if strict else _LENIENT}"
+        url = f"{self.root_url}/{STRICT_DECISION if strict else LENIENT_DECISION}"
         text = as_body(policy_input)
         body = text if len(text) <= _MAX_AT_ONCE else io.BytesIO(text)
         try:
@@ -130,30 +131,6 @@ class NodeClient(DecisionClient):
     def connector(self) -> aiohttp.BaseConnector:
         """Return the way through the network."""
         return aiohttp.TCPConnector(ssl=self._tls, limit=CONNECTIONS)
-
-
-def as_body(policy_input: bytes) -> bytes:
-    """Return the body of a request about a policy input, which is sent as it is."""
-    return b'{"input":' + policy_input + b"}"
-
-
-def too_slow(seconds: float) -> EngineAnswerError:
-    """Return the error of an answer that did not come in time."""
-    return EngineAnswerError(ReservedRule.ENGINE_TIMEOUT, f"the engine did not answer within {seconds:g} s")
-
-
-def too_long() -> EngineAnswerError:
-    """Return the error of an answer that is longer than any decision."""
-    return EngineAnswerError(
-        ReservedRule.ENGINE_MALFORMED, f"the engine's answer is longer than {MAX_ANSWER:,} bytes"
-    )
-
-
-def unreachable(error: Exception) -> EngineAnswerError:
-    """Return the error of a connection that could not be made, or broke."""
-    return EngineAnswerError(
-        ReservedRule.ENGINE_UNREACHABLE, f"the engine cannot be reached ({type(error).__name__})"
-    )
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:

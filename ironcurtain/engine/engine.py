@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -23,16 +24,15 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ironcurtain.engine.answer import BUNDLE_NAME, HTTP_OK, EngineAnswer, EngineAnswerError, read_answer
 from ironcurtain.engine.blocking_client import BlockingClient
-from ironcurtain.engine.client import SocketClient
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
 from ironcurtain.model.reserved_rules import ReservedRule
@@ -40,6 +40,9 @@ from ironcurtain.system import assets
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.subprocess_runner import clean_environment
 from ironcurtain.system.text import visible
+
+if TYPE_CHECKING:
+    from ironcurtain.engine.client import SocketClient
 
 _LAUNCHER = Path(__file__).with_name("parent_death.py")
 _TAIL_BYTES = 4096
@@ -161,7 +164,8 @@ class Engine:
         self._limits = limits
         self._stack = AsyncExitStack()
         self._process: OpaProcess | None = None
-        self._client: SocketClient | None = None
+        self._connect: Callable[[], SocketClient] | None = None
+        self._connected = False
         self._blocking: BlockingClient | None = None
         self._owner = os.getpid()
 
@@ -181,13 +185,13 @@ class Engine:
                 environment=clean_environment(directory, memory=self._limits.memory),
             )
             stack.push_async_callback(process.stop, self._limits.stop)
-            client = SocketClient(directory / _SOCKET, token, self._limits.query)
-            await stack.enter_async_context(client)
-            await self._until_healthy(process, client)
-            await self._check_bundle(process, client)
-            blocking = BlockingClient(directory / _SOCKET, token, self._limits.query)
+            address = (directory / _SOCKET, token, self._limits.query)
+            blocking = BlockingClient(*address)
             stack.callback(blocking.close)
-            self._process, self._client, self._blocking = process, client, blocking
+            await self._until_healthy(process, blocking)
+            await self._check_bundle(process, blocking)
+            self._process, self._blocking = process, blocking
+            self._connect = functools.cache(functools.partial(_socket_client, *address))
             self._owner, self._stack = os.getpid(), stack.pop_all()
         return self
 
@@ -198,7 +202,7 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         """Stop the server and remove its directory."""
-        self._process = self._client = self._blocking = None
+        self._process = self._connect = self._blocking = None
         await self._stack.aclose()
 
     @property
@@ -215,7 +219,7 @@ class Engine:
         Raises:
             EngineAnswerError: If anything but a decision object from the expected revision comes back.
         """
-        process, client = self._process, self._client
+        process, client = self._process, await self._opened_client()
         if process is None or client is None or not process.alive:
             raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine is not running")
         try:
@@ -253,8 +257,20 @@ class Engine:
 
     async def health(self) -> bool:
         """Tell whether the server answers; the request takes the way of a query."""
-        client = self._client
+        client = await self._opened_client()
         return client is not None and bool(await client.check_health())
+
+    @property
+    def _client(self) -> SocketClient | None:
+        """The client of the event loop, made when it is first used: threads do without its library."""
+        return self._connect() if self._connect else None
+
+    async def _opened_client(self) -> SocketClient | None:
+        client = self._client
+        if client is not None and not self._connected:
+            self._connected = True
+            await self._stack.enter_async_context(client)  # suspends nowhere: nobody finds it half open
+        return client
 
     def _prepare(self, stack: AsyncExitStack, token: str) -> Path:
         """Write all that OPA reads into a directory that is removed at the end; return it."""
@@ -265,20 +281,21 @@ class Engine:
             raise EngineFailedError(f"the engine's files cannot be written: {visible(str(error))}") from error
         return directory
 
-    async def _until_healthy(self, process: OpaProcess, client: SocketClient) -> None:
+    async def _until_healthy(self, process: OpaProcess, client: BlockingClient) -> None:
         try:
             async with asyncio.timeout(self._limits.start):
-                while not await client.check_health():
+                # In a thread: what listens may be too busy to answer, and is killed if it stays so.
+                while not await asyncio.to_thread(client.check_health):
                     if await process.ended(_POLL):
                         raise _failed("OPA ended while it was starting", process)
         except TimeoutError:
             raise _failed(f"OPA was not ready within {self._limits.start:g} s", process) from None
 
-    async def _check_bundle(self, process: OpaProcess, client: SocketClient) -> None:
+    async def _check_bundle(self, process: OpaProcess, client: BlockingClient) -> None:
         """See that the server accepts the token and has loaded the bundle that was asked for."""
         try:
             # An empty input may trip a built-in of a policy: that is no fault of the bundle's.
-            status, body = await client.decide(b"{}", strict=False)
+            status, body = await asyncio.to_thread(client.decide, b"{}", strict=False)
             if status != HTTP_OK:
                 raise _failed(f"OPA answered its first query with HTTP status {status}", process)
             read_answer(status, body, self._revision)
@@ -287,6 +304,12 @@ class Engine:
                 raise BundleIntegrityError(f"the bundle is not the expected one: {error.reason}") from None
             if error.rule != ReservedRule.ENGINE_UNDEFINED:
                 raise _failed(f"OPA did not answer its first query: {error.reason}", process) from None
+
+
+def _socket_client(address: Path, token: str, timeout: float) -> SocketClient:
+    from ironcurtain.engine.client import SocketClient  # noqa: PLC0415 - a fifth of a command's start
+
+    return SocketClient(address, token, timeout)
 
 
 def _write_files(directory: Path, archive: bytes, token: str) -> None:
