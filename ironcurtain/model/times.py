@@ -53,16 +53,35 @@ def minutes_within(times: Iterable[str]) -> tuple[tuple[int, int], ...]:
 
 
 def times_words(bounds: Sequence[JsonValue]) -> str:
-    """Return minutes of the week, as the bounds of half-open intervals, in words: `mon 09:00-17:00, …`."""
+    """Return minutes of the week, the bounds of half-open intervals, in words: `mon-fri 09:00-17:00`."""
     numbers = [bound for bound in bounds if isinstance(bound, int)]
-    return ", ".join(
-        f"{_moment(first)} to {_moment(end)}" for first, end in zip(numbers[::2], numbers[1::2], strict=False)
-    )
+    said: list[tuple[int, int, str]] = []
+    for first, end in zip(numbers[::2], numbers[1::2], strict=False):
+        day, last, hours = _said(first, end)
+        if said and hours and day == last == said[-1][1] + 1 and hours == said[-1][2]:
+            said[-1] = said[-1][0], last, hours
+        else:
+            said.append((day, last, hours))
+    return ", ".join(f"{_days_words(day, last)} {hours}".strip() for day, last, hours in said)
 
 
-def _moment(minute: int) -> str:
-    day, within = divmod(minute, _DAY)
-    return f"{_DAYS[day % 7]} {within // _HOUR:02}:{within % _HOUR:02}"
+def _said(first: int, end: int) -> tuple[int, int, str]:
+    """Return the first and the last day of an interval, and its hours: none of whole days."""
+    day, last = first // _DAY, (end - 1) // _DAY
+    if first % _DAY == 0 and end % _DAY == 0:
+        return day, last, ""
+    start, stop = _clock(first % _DAY), _clock(end % _DAY or _DAY)
+    if end - first > _DAY:
+        return day, day, f"{start} to {_DAYS[last]} {stop}"
+    return day, day, f"{start}-{stop}"
+
+
+def _days_words(first: int, last: int) -> str:
+    return _DAYS[first] if first == last else f"{_DAYS[first]}-{_DAYS[last]}"
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // _HOUR:02}:{minute % _HOUR:02}"
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
