@@ -34,7 +34,8 @@ from ironcurtain.session.limits import NO_LIMITS, TURN, Budget, Limits
 from ironcurtain.session.log import session_log
 from ironcurtain.session.model import open_model
 from ironcurtain.session.record import SessionRecord
-from ironcurtain.session.session import Parts, Session, SessionRules
+from ironcurtain.session.rules import SessionRules
+from ironcurtain.session.session import Parts, Session
 from ironcurtain.session.toolset import EnforcedToolset, LastDecision
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible

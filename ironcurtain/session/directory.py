@@ -1,7 +1,7 @@
 """A session on disk: `~/.ironcurtain/sessions/ID/`, which only its owner can read.
 
 `session.json` says what the session is, `messages.jsonl` has the conversation, a message a line, each durable
-before what follows from it happens; `words.jsonl` has what the person wrote in it, which a summary does not
+before a call that follows from it; `words.jsonl` has what the person wrote in it, which a summary does not
 replace; `session.log` is the log. The audit log lies with all others and has the
 session's name. One process at a time can have a session open.
 """
@@ -21,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from ironcurtain.errors import BusyError, FormatError, IronCurtainError, Place, UsageError
+from ironcurtain.session.line_files import LineFiles
 from ironcurtain.session.record import SessionRecord
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
@@ -43,7 +44,8 @@ class SessionDirectory:
     def __init__(self, path: Path, record: SessionRecord, lock: int, messages: list[ModelMessage]) -> None:
         """Take a directory that is locked; `create` and `resume` are the ways to get one."""
         self.path, self.record, self.messages = path, record, messages
-        self._lock = lock
+        self._lock, self._files = lock, LineFiles()
+        self._is_whole = True
 
     @classmethod
     def create(cls, record: SessionRecord) -> Self:
@@ -103,19 +105,35 @@ class SessionDirectory:
             self.save(self.record.model_copy(update={"task": text[:_TASK]}))
 
     def keep(self, messages: Sequence[ModelMessage]) -> None:
-        """Make the conversation durable: messages that are new are appended.
+        """Write the conversation: messages that are new are appended; `durable` waits for the disk.
 
         Raises:
             OSError: If they cannot be written; the file then ends with what it ended with before.
         """
-        if list(messages[: len(self.messages)]) != self.messages:
+        if not self._is_whole or list(messages[: len(self.messages)]) != self.messages:
             self._replace(messages)
             return
         new = messages[len(self.messages) :]
         if not new:
             return
-        _append(self.path / _MESSAGES, _lines(new))
+        self._files.append(self.path / _MESSAGES, _lines(new))
         self.messages = list(messages)
+
+    def begin(self) -> None:
+        """Begin to make durable what was written."""
+        self._files.begin()
+
+    async def durable(self) -> None:
+        """Wait until everything that was written is durable.
+
+        Raises:
+            OSError: If that cannot be; the next message is then written with all that came before it.
+        """
+        try:
+            await self._files.durable()
+        except OSError:
+            self._is_whole = False
+            raise
 
     @property
     def words(self) -> list[str]:
@@ -127,12 +145,12 @@ class SessionDirectory:
         return _read_lines(self.path / _WORDS, _TEXTS, "words of a person")
 
     def keep_words(self, text: str) -> None:
-        """Make what the person writes durable.
+        """Write what the person wrote; `durable` waits until the disk has it.
 
         Raises:
             OSError: If it cannot be written; the file then ends with what it ended with before.
         """
-        _append(self.path / _WORDS, json_text.canonical([text]) + b"\n")
+        self._files.append(self.path / _WORDS, json_text.canonical([text]) + b"\n")
 
     def forget_words(self) -> None:
         """Begin without them."""
@@ -140,7 +158,7 @@ class SessionDirectory:
 
     def _replace(self, messages: Sequence[ModelMessage]) -> None:
         atomic_write(self.path / _MESSAGES, _lines(messages), mode=0o600)
-        self.messages = list(messages)
+        self.messages, self._is_whole = list(messages), True
 
     def close(self) -> None:
         """Let other processes have the session."""
@@ -213,26 +231,6 @@ def _locked(path: Path) -> int:
 
 def _lines(messages: Sequence[ModelMessage]) -> bytes:
     return b"".join(ModelMessagesTypeAdapter.dump_json([message]) + b"\n" for message in messages)
-
-
-def _append(path: Path, data: bytes) -> None:
-    """Make whole lines durable at the end of a file.
-
-    Raises:
-        OSError: If they cannot be written; the file then ends with what it ended with before.
-    """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
-        size = os.fstat(handle).st_size
-        try:
-            while data:
-                data = data[os.write(handle, data) :]
-            os.fsync(handle)
-        except OSError:
-            os.ftruncate(handle, size)
-            raise
-    finally:
-        os.close(handle)
 
 
 def _end_with_whole_line(path: Path) -> None:

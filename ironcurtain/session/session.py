@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -32,7 +32,6 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import UsageLimits
 
-from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import ApprovalStatus, Scope
 from ironcurtain.enforcement.facts.user.words import UserWords
@@ -40,10 +39,9 @@ from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError
 from ironcurtain.session.directory import SessionDirectory
 from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece
 from ironcurtain.session.history import CALLED_OFF, completed
-from ironcurtain.session.limits import Budget, LimitReachedError, Limits, Used, cost_of
+from ironcurtain.session.limits import Budget, LimitReachedError, Used, cost_of
 from ironcurtain.session.model import SessionModel
-from ironcurtain.session.permissions import ToolPermissions, permissions, policy_lines
-from ironcurtain.session.system_prompt import system_prompt
+from ironcurtain.session.rules import SessionRules
 from ironcurtain.session.toolset import RETRIES, EnforcedToolset
 from ironcurtain.system.text import visible
 
@@ -78,39 +76,6 @@ class Answer:
     text: str
     finished: bool
     why: str = ""
-
-
-@dataclass(frozen=True)
-class SessionRules:
-    """What a session is enforced by, as its agent and its person are told.
-
-    Attributes:
-        content: The policy.
-        workspace: The agent's working directory.
-        attended: Whether anybody can be asked.
-        seconds: Seconds that a person has to answer.
-        limits: Of a turn, and of the session.
-    """
-
-    content: PolicyContent
-    workspace: Path | None
-    attended: bool
-    seconds: float
-    limits: tuple[Limits, Limits]
-
-    def tools(self, listed: Collection[str]) -> ToolPermissions:
-        """Return what the policy says of the tools, of which some are offered."""
-        return permissions(self.content, listed, has_workspace=self.workspace is not None)
-
-    def prompt(self, listed: Collection[str]) -> str:
-        """Return the system prompt."""
-        return system_prompt(self.workspace, self.tools(listed), attended=self.attended)
-
-    def lines(self, listed: Collection[str]) -> list[str]:
-        """Return what the session may do, for its person."""
-        turn, whole = self.limits
-        told = policy_lines(self.content, self.tools(listed), attended=self.attended, seconds=self.seconds)
-        return [*told, f"limits: a turn {turn}; the session {whole}"]
 
 
 @dataclass(frozen=True)
@@ -291,8 +256,10 @@ class Session:
     # -- one turn -------------------------------------------------------------------------------
 
     async def _run(self, text: str) -> Answer:
-        self._parts.directory.name_task(text)
-        self._parts.directory.keep_words(text)
+        directory = self._parts.directory
+        self._keep(completed(self._history, CALLED_OFF))  # a disk that failed left a turn without its end
+        directory.name_task(text)
+        directory.keep_words(text)
         self._parts.words.add(text)
         await self._parts.toolset.refresh()
         began, before, budget = time.monotonic(), len(self._history), self._parts.turn()
@@ -303,6 +270,9 @@ class Session:
                     self._keep(messages)
                     if isinstance(messages[-1], ModelRequest):  # what is used is held against the limits
                         self._check(budget, messages[before:], time.monotonic() - began)
+                        directory.begin()  # while the model is asked
+                    else:
+                        await directory.durable()  # before what it asks for is done
         except LimitReachedError as reached:
             why = str(reached)
         except TimeoutError:
@@ -316,6 +286,7 @@ class Session:
         finally:
             self._finish(text, before)
             self._used += self._measured(self._history[before:], time.monotonic() - began)
+        await directory.durable()
         if why:
             self._listeners.tell(Note(why))
         return Answer(_last_text(self._history[before:]), finished=not why, why=why)
