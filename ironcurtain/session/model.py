@@ -22,6 +22,7 @@ from ironcurtain.compiler.llm.access import (
 from ironcurtain.compiler.llm.providers.choose import installed, parse_model
 from ironcurtain.compiler.llm.question import MANUAL
 from ironcurtain.errors import ModelFailedError, UsageError
+from ironcurtain.session.empty_answers import EmptyAnswersAskedAgain
 from ironcurtain.settings import user_directory
 
 
@@ -67,7 +68,8 @@ def open_model(model: str) -> SessionModel:
     # A key travels in a header that is not always dropped on a redirect.
     client = httpx2.AsyncClient(timeout=access.timeout, follow_redirects=False)
     price = price_of(full, config.prices)
-    return SessionModel(full, _model(name, access, client), price, access.secret, client)
+    asked = EmptyAnswersAskedAgain(_model(name, access, client))
+    return SessionModel(full, asked, price, access.secret, client)
 
 
 def _model(name: str, access: ModelAccess, client: httpx2.AsyncClient) -> Model:
