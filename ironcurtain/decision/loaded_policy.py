@@ -202,7 +202,7 @@ class LoadedPolicy:
     def canonicalization(self, server: str) -> CanonicalizationContext:
         """Return what canonicalisation needs to know for a call to a server."""
         return CanonicalizationContext(
-            world=self._world,
+            world=self._world.for_one_call(),
             server=server,
             home=self.deployment.home,
             working_root=self.deployment.working_root(server),

@@ -128,6 +128,10 @@ class _Passing:
         """Return the path as the other world stores it."""
         return path
 
+    def for_one_call(self) -> _Passing:
+        """See `HostView.for_one_call`."""
+        return self
+
     def entry(self, path: str) -> FileEntry | None:
         """See `HostView.entry`."""
         return self._world.entry(self.name_of(path))

@@ -126,6 +126,9 @@ class RepositoryPlaces:
 class HostView(Protocol):
     """What canonicalisation may ask. Paths are absolute; no method follows a final symlink."""
 
+    def for_one_call(self) -> HostView:
+        """Return the view of one call, which may remember what git said until the call is decided."""
+
     def entry(self, path: str) -> FileEntry | None:
         """Return what stands at the path, or None if nothing does.
 

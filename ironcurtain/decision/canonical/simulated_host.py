@@ -60,6 +60,10 @@ class SimulatedHost:
                 self._add_directory(place)
         self._numbers = {path: number for number, path in enumerate(sorted(self._nodes), start=1)}
 
+    def for_one_call(self) -> SimulatedHost:
+        """See `HostView.for_one_call`: it never changes."""
+        return self
+
     def entry(self, path: str) -> FileEntry | None:
         """See `HostView.entry`; identities are the same for equal descriptions."""
         # No name is longer than its path, and no character than four bytes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import stat
 import unicodedata
@@ -11,6 +12,7 @@ from types import MappingProxyType
 
 from ironcurtain.decision.canonical.git.process import Git
 from ironcurtain.decision.canonical.git.repository import remote_urls, repository_places
+from ironcurtain.decision.canonical.git.survey import Survey, survey, survey_once
 from ironcurtain.decision.canonical.host_view import (
     FileEntry,
     FileKind,
@@ -27,6 +29,8 @@ _NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 class ThisHost:
     """A `HostView` that asks the kernel at every question and remembers nothing but where git is.
 
+    The view of one call also remembers where git found a repository: a push asks twice.
+
     Args:
         home: Absolute path of the user's home directory; git's `HOME` where a server has no environment.
         git_environ: By server, the variables that git has when that server runs it.
@@ -42,6 +46,13 @@ class ThisHost:
     ) -> None:
         self._minimal = Git.of({"HOME": home}, reachable)
         self._gits = {server: Git.of(environ, reachable) for server, environ in git_environ.items()}
+        self._survey: Survey = survey
+
+    def for_one_call(self) -> ThisHost:
+        """See `HostView.for_one_call`."""
+        view = copy.copy(self)
+        view._survey = survey_once()  # noqa: SLF001 - a copy of our own
+        return view
 
     def entry(self, path: str) -> FileEntry | None:
         """See `HostView.entry`; the name is the stored one where a file system accepts several ones."""
@@ -76,11 +87,11 @@ class ThisHost:
 
     def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
         """See `HostView.repository`."""
-        return repository_places(path, git=self._git(server))
+        return repository_places(path, git=self._git(server), surveyed=self._survey)
 
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
         """See `HostView.remote`."""
-        return remote_urls(repository, remote, git=self._git(server))
+        return remote_urls(repository, remote, git=self._git(server), surveyed=self._survey)
 
     def _git(self, server: str) -> Git:
         return self._gits.get(server, self._minimal)

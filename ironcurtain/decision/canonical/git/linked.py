@@ -163,7 +163,7 @@ def _submodules(found: RepositorySurvey, names: Iterable[str], git: Git) -> Iter
     entries = (line for line in listed.output.split("\0") if line.startswith("160000 "))
     for place in dict.fromkeys(top / line.partition("\t")[2] for line in entries):
         if os.path.lexists(place / ".git"):
-            module = survey(str(place), git=git)
+            module = survey(str(place), git)
             if module is not None:
                 yield module
 

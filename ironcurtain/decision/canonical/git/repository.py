@@ -15,7 +15,7 @@ from ironcurtain.decision.canonical.git.config import GitSettings, Setting, read
 from ironcurtain.decision.canonical.git.linked import lent, linked
 from ironcurtain.decision.canonical.git.local_remotes import is_local, local_path, other_places
 from ironcurtain.decision.canonical.git.process import PLACING, REDIRECTING, Git, GitFailedError
-from ironcurtain.decision.canonical.git.survey import RepositorySurvey, survey
+from ironcurtain.decision.canonical.git.survey import RepositorySurvey, Survey, survey
 from ironcurtain.decision.canonical.host_view import RemoteUrls, RepositoryPlaces, UnreadableError
 from ironcurtain.decision.canonical.paths import is_within
 from ironcurtain.system.text import quoted
@@ -126,12 +126,13 @@ _REFUSED_ELSEWHERE = re.compile(r"-|[A-Za-z0-9+.-]*::|.*[\x00-\x1f\x7f-\x9f]", r
 _MAXIMUM_NAMES = 100
 
 
-def repository_places(path: str, *, git: Git) -> RepositoryPlaces | None:
+def repository_places(path: str, *, git: Git, surveyed: Survey = survey) -> RepositoryPlaces | None:
     """Return the directories of the repository that git would use from a directory.
 
     Args:
         path: Real absolute path; where nothing stands there yet, its deepest existing directory counts.
         git: The git of the server.
+        surveyed: Says where the repository is.
 
     Returns:
         The places as real absolute paths, or None if git uses no repository there.
@@ -140,30 +141,33 @@ def repository_places(path: str, *, git: Git) -> RepositoryPlaces | None:
         UnreadableError: If git is missing, refuses to work there, or gives no clear answer.
     """
     try:
-        surveyed = survey(_existing(path), git=git)
-        if surveyed is None:
+        place = surveyed(_existing(path), git)
+        if place is None:
             return None
-        others = linked(surveyed, git=git)
+        others = linked(place, git=git)
     except GitFailedError as error:
         raise UnreadableError(error.reason) from error
-    common = os.path.realpath(surveyed.common)
-    own = common if surveyed.git_directory == surveyed.common else os.path.realpath(surveyed.git_directory)
+    common = os.path.realpath(place.common)
+    own = common if place.git_directory == place.common else os.path.realpath(place.git_directory)
     if not is_within(own, common):
         raise UnreadableError("the repository keeps a work tree's own state outside its git directory")
     # Where no step of the way to the git directory is a link, none of the way to a directory above it is.
-    is_real = surveyed.top is None or (common == surveyed.common and is_within(common, surveyed.top))
-    top = surveyed.top if is_real or surveyed.top is None else os.path.realpath(surveyed.top)
+    is_real = place.top is None or (common == place.common and is_within(common, place.top))
+    top = place.top if is_real or place.top is None else os.path.realpath(place.top)
     others = others.outside(top, common)
     return RepositoryPlaces(top, common, others.stores, others.repositories, others.worktrees)
 
 
-def remote_urls(repository: str | None, remote: str | None, *, git: Git) -> RemoteUrls:
+def remote_urls(
+    repository: str | None, remote: str | None, *, git: Git, surveyed: Survey = survey
+) -> RemoteUrls:
     """Return every URL that git could contact, to fetch or to push, for one remote argument.
 
     Args:
         repository: Real path of the call's repository, or None if the call has none.
         remote: The argument: a URL, a name, or None when it is absent.
         git: The git of the server.
+        surveyed: Says where the repository is.
 
     Returns:
         The URLs in git's spelling, relative local paths joined to the directory that git means by them,
@@ -180,7 +184,7 @@ def remote_urls(repository: str | None, remote: str | None, *, git: Git) -> Remo
     if reason:
         return RemoteUrls((), reason)
     try:
-        place = None if repository is None else survey(repository, git=git)
+        place = None if repository is None else surveyed(repository, git)
         settings = read_settings(repository or os.sep, git=git)
         return _resolve(settings, place, remote)
     except GitFailedError as error:

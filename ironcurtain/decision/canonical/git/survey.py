@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from ironcurtain.decision.canonical.git.pipes import refuse_pipes
 from ironcurtain.decision.canonical.git.process import Git, GitFailedError, run_git
@@ -59,7 +61,11 @@ class RepositorySurvey:
         return self.top or self.git_directory
 
 
-def survey(directory: str, *, git: Git) -> RepositorySurvey | None:
+Survey: TypeAlias = Callable[[str, Git], RepositorySurvey | None]
+"""Says which repository git would use from a real directory, as `survey` does."""
+
+
+def survey(directory: str, git: Git) -> RepositorySurvey | None:
     """Return the repository that git would use from a real directory, or None if it uses none.
 
     Raises:
@@ -72,6 +78,19 @@ def survey(directory: str, *, git: Git) -> RepositorySurvey | None:
             return None
         raise GitFailedError(f"git refuses to work there: {quoted(answer.errors.strip())}")
     return _parse(answer.output.removesuffix("\n").split("\n"), directory)
+
+
+def survey_once() -> Survey:
+    """Return a `survey` that asks git once for each directory."""
+    known: dict[tuple[str, int], RepositorySurvey | None] = {}
+
+    def surveyed(directory: str, git: Git) -> RepositorySurvey | None:
+        key = directory, id(git)
+        if key not in known:
+            known[key] = survey(directory, git)
+        return known[key]
+
+    return surveyed
 
 
 def _parse(lines: list[str], directory: str) -> RepositorySurvey:

@@ -13,6 +13,7 @@ from support.git import git_environment
 from ironcurtain.decision.canonical.git.process import Git
 from ironcurtain.decision.canonical.git.repository import remote_urls, repository_places
 from ironcurtain.decision.canonical.host_view import RepositoryPlaces, UnreadableError
+from ironcurtain.decision.canonical.this_host import ThisHost
 
 Run = Callable[..., str]
 BARES = ("a", "b", "c")
@@ -363,17 +364,27 @@ def test_without_git(work: Path, environ: dict[str, str], tmp_path: Path) -> Non
         repository_places(str(work), git=Git.of(without))
 
 
-def test_a_call_costs_three_git_processes(work: Path, git: Run, environ: dict[str, str]) -> None:
+def test_a_call_costs_two_git_processes(work: Path, git: Run, environ: dict[str, str]) -> None:
     _configure(work, git, [ORIGIN, ("remotes.all", "origin T/b.git"), ("branch.work.remote", "origin")])
     bin_directory, log = work.parent / "bin", work.parent / "log"
     bin_directory.mkdir()
     wrapper = bin_directory / "git"
     wrapper.write_text(f'#!/bin/sh\necho "$@" >>{log}\nPATH={environ["PATH"]} exec git "$@"\n')
     wrapper.chmod(0o755)
-    counted = environ | {"PATH": str(bin_directory)}
+    host = ThisHost(home=environ["HOME"], git_environ={"git": environ | {"PATH": str(bin_directory)}})
     for remote in (None, "all", "https://github.com/u/r"):
         log.write_text("")
-        assert repository_places(str(work), git=Git.of(counted))
-        assert len(log.read_text().splitlines()) == 1
-        assert remote_urls(str(work), remote, git=Git.of(counted)).unresolved is None
-        assert len(log.read_text().splitlines()) == 3
+        call = host.for_one_call()
+        assert call.repository(str(work), server="git")
+        assert call.remote(str(work), remote, server="git").unresolved is None
+        assert len(log.read_text().splitlines()) == 2
+
+
+def test_the_next_call_asks_anew_where_the_repository_is(
+    work: Path, git: Run, environ: dict[str, str]
+) -> None:
+    host = ThisHost(home=environ["HOME"], git_environ={"git": environ})
+    for top in (str(work), None):
+        places = host.for_one_call().repository(str(work), server="git")
+        assert (places.top if places else None) == top
+        git(work, "config", "core.bare", "true")
