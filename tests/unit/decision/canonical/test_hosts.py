@@ -7,8 +7,9 @@ import re
 import socket
 
 import pytest
+from publicsuffixlist import PublicSuffixList
 
-from ironcurtain.decision.canonical.hosts import canonical_host
+from ironcurtain.decision.canonical.hosts import canonical_host, is_icann_suffix, is_public_suffix
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 
 
@@ -184,3 +185,15 @@ def test_ipv6_forms_agree_with_the_standard_library(text: str) -> None:
     name = canonical_host(text).name
     assert re.fullmatch(r"\[[0-9a-f:]+\]", name)
     assert ipaddress.ip_address(name[1:-1]) == ipaddress.ip_address(text)
+
+
+def test_the_lists_of_single_ends_say_what_the_whole_list_says() -> None:
+    whole = PublicSuffixList()
+    of_names = PublicSuffixList(only_icann=True, accept_unknown=False)
+    rules = {rule.lstrip("!").removeprefix("*.") for rule in whole._publicsuffix if rule.isascii()}
+    assert len(rules) > 9_000
+    unknown = {"example", "xn--unknown", "a.b.c.d", "8.8.8.8", "[::1]", "city.kobe.jp", "www.ck", "x.www.ck"}
+    for domain in rules | unknown:
+        for name in (domain, f"a.{domain}", f"a.b.{domain}", domain.partition(".")[2] or domain):
+            assert is_public_suffix(name) == (whole.is_public(name) is True), name
+            assert is_icann_suffix(name) == (of_names.is_public(name) is True), name
