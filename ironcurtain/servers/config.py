@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
-from ironcurtain.gateway.gateway import load_gateway
-from ironcurtain.gateway.output.policy import OutputPolicy
-from ironcurtain.gateway.output.rules import OutputPolicyError
 from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.servers.fetched.lock import ServerLock, lock_of, read_lock
 from ironcurtain.servers.fetched.resolve import InstalledPackage, resolved
@@ -90,6 +87,8 @@ def load_servers(path: Path) -> ServerConfig:
         ServerConfigError: If a key is nearly one of ours, or the file names no server.
     """
     if path.suffix == ".py":
+        from ironcurtain.gateway.gateway import load_gateway  # noqa: PLC0415 - few have one
+
         gateway = load_gateway(path)
         return ServerConfig(path, {gateway.name: Server(gateway=path.name)})
     return check_servers(load(path, Servers), path, read_lock(path))
@@ -118,7 +117,8 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
                 )
             else:
                 notes.append(_note(key, f"{path}, server {name}"))
-        errors += _output_errors(name, server, path)
+        if server.output:
+            errors += _output_errors(name, server, path)
     raise_all(errors)
     ready = {
         name: resolved(name, server, lock or ServerLock(), path)
@@ -135,6 +135,9 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
 
 def _output_errors(name: str, server: Server, path: Path) -> list[IronCurtainError]:
     """Return what is wrong with the output policies of a server's tools."""
+    from ironcurtain.gateway.output.policy import OutputPolicy  # noqa: PLC0415 - few have one
+    from ironcurtain.gateway.output.rules import OutputPolicyError  # noqa: PLC0415 - as above
+
     errors: list[IronCurtainError] = []
     for tool, rules in server.output.items():
         try:

@@ -12,9 +12,14 @@ JsonValue: TypeAlias = pydantic.JsonValue
 
 
 class Frozen(BaseModel):
-    """An immutable value object; unknown keys are errors, and no value is coerced to another type."""
+    """An immutable value object; unknown keys are errors, and no value is coerced to another type.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    What checks its values is built for the first of them: a command imports more models than it uses.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_default=True, defer_build=True
+    )
 
 
 def is_empty(value: object) -> bool:

@@ -1,0 +1,53 @@
+"""What a command loads: libraries that it does not need are most of the time until its first answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from e2e.program import ROOT, SHIPPED, environment
+
+MODELS = {"anthropic", "google.genai", "openai", "pydantic_ai"}
+SERVERS = {"mcp", "ironcurtain.servers.tools"}
+NETWORK = {"aiohttp", "httpx", "opa_client", "requests"}
+COMPILER = {"ironcurtain.compiler", "ruamel"}
+CALL = ["filesystem", "read_text_file", json.dumps({"path": "notes.txt"})]
+SERVED = ["--servers", str(ROOT / "mcp-servers.json")]
+
+# What a command does without: a prefix of modules.
+WITHOUT = {
+    "decide": (
+        [*("decide", "--bundle", str(SHIPPED), "--sandbox", "."), *SERVED, *CALL],
+        MODELS | SERVERS | NETWORK | COMPILER | {"ironcurtain.gateway"},
+    ),
+    "input": (
+        [*("input", "--bundle", str(SHIPPED), "--sandbox", "."), *SERVED, *CALL],
+        MODELS | SERVERS | NETWORK | COMPILER | {"ironcurtain.gateway"},
+    ),
+}
+
+
+@pytest.mark.parametrize("command", WITHOUT)
+def test_a_command_loads_nothing_that_it_does_without(command: str, tmp_path: Path) -> None:
+    arguments, without = WITHOUT[command]
+    code = (
+        "import json, sys\nfrom ironcurtain.cli.main import run\n"
+        f"status = run({arguments!r})\n"
+        "print(json.dumps([status, *sys.modules]))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    status, *loaded = json.loads(ended.stdout.splitlines()[-1])
+    assert status == 0, ended.stderr
+    assert f"ironcurtain.cli.review.{command}" in loaded
+    assert not {name for name in loaded if any(f"{name}.".startswith(f"{each}.") for each in without)}
