@@ -25,6 +25,7 @@ MODULES = {
     "starlette": "mcp",
     "uvicorn": "mcp",
     "uvloop": "mcp",
+    "webauthn": "web",
 }
 """By top-level module: the extra that brings it to where it is used."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -20,11 +21,16 @@ from ironcurtain.web.approvals import ApprovalPages, Waiting
 from ironcurtain.web.compare import HERE as COMPARE
 from ironcurtain.web.compare import ApprovalsText, ComparePages, Comparison
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
+from ironcurtain.web.passkey_page import HERE as PASSKEY
+from ironcurtain.web.passkey_page import PasskeyPages
 from ironcurtain.web.policy import HERE as POLICY
 from ironcurtain.web.policy import PolicyPages
 from ironcurtain.web.policy_examination import OncePerState
 from ironcurtain.web.policy_report import PolicyReport
 from ironcurtain.web.rendering import SCRIPT, page, refused
+
+if TYPE_CHECKING:
+    from ironcurtain.web.passkeys import Passkeys
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Shown:
         policy: The policy's examination; None where no policy was named.
         comparison: What changed since an older policy; None where none was named.
         approvals: Returns the file that approves what was loosened.
+        passkeys: The passkey that each approval asks for; None where none is asked for.
     """
 
     waiting: Waiting
@@ -82,9 +89,12 @@ class Shown:
     policy: OncePerState[PolicyReport] | None = None
     comparison: OncePerState[Comparison] | None = None
     approvals: ApprovalsText | None = None
+    passkeys: Passkeys | None = None
 
 
-def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None]) -> ASGIApp:
+def make_app(
+    host: str, access: Access, shown: Shown, entered: Callable[[], None], told: Callable[[str], None]
+) -> ASGIApp:
     """Return the application: the pages, and the guard before them.
 
     Args:
@@ -92,13 +102,18 @@ def make_app(host: str, access: Access, shown: Shown, entered: Callable[[], None
         access: Who is let in.
         shown: What the pages show.
         entered: Called when a browser was let in.
+        told: Told what whoever is at the terminal should know.
     """
-    return Guard(unguarded_pages(access, shown, entered), access, host)
+    return Guard(unguarded_pages(access, shown, entered, told), access, host)
 
 
-def unguarded_pages(access: Access, shown: Shown, entered: Callable[[], None]) -> Starlette:
+def unguarded_pages(
+    access: Access, shown: Shown, entered: Callable[[], None], told: Callable[[str], None]
+) -> Starlette:
     """Return the pages without the guard that stands before them."""
-    entrance, approvals = Entrance(access, entered), ApprovalPages(shown.waiting, shown.records, access)
+    entrance = Entrance(access, entered)
+    approvals = ApprovalPages(shown.waiting, shown.records, access, shown.passkeys)
+    passkey = PasskeyPages(shown.passkeys, told, APPROVALS)
     activity = ActivityPages(shown.records, access, shown.explain)
     policy = PolicyPages(shown.policy, access)
     compare = ComparePages(shown.comparison, access, shown.approvals)
@@ -112,6 +127,8 @@ def unguarded_pages(access: Access, shown: Shown, entered: Callable[[], None]) -
         Route(f"{APPROVALS}/changes", approvals.changes, methods=["GET"]),
         Route(APPROVALS + "/{id}", approvals.one, methods=["GET"]),
         Route(APPROVALS + "/{id}", approvals.answer, methods=["POST"]),
+        Route(PASSKEY, passkey.form, methods=["GET"]),
+        Route(PASSKEY, passkey.register, methods=["POST"]),
         Route(ACTIVITY, activity.list_, methods=["GET"]),
         Route(f"{ACTIVITY}/changes", activity.changes, methods=["GET"]),
         Route(ACTIVITY + "/{session}/{id}", activity.one, methods=["GET"]),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,6 +26,9 @@ from ironcurtain.web.activity import alike
 from ironcurtain.web.guard import form_of, session_of
 from ironcurtain.web.live import changes
 from ironcurtain.web.rendering import page, refused
+
+if TYPE_CHECKING:
+    from ironcurtain.web.passkeys import Passkeys
 
 HERE = "/approvals"
 _MOST_ROWS = 200
@@ -88,10 +93,20 @@ class Waiting:
 
 
 class ApprovalPages:
-    """The list, one request with its forms, what changes, and the answer."""
+    """The list, one request with its forms, what changes, and the answer.
 
-    def __init__(self, waiting: Waiting, records: RecentRecords, access: Access) -> None:
+    Args:
+        waiting: What waits.
+        records: What was decided.
+        access: Who is let in.
+        passkeys: The passkey that each approval asks for; None where none is asked for.
+    """
+
+    def __init__(
+        self, waiting: Waiting, records: RecentRecords, access: Access, passkeys: Passkeys | None
+    ) -> None:
         self._waiting, self._records, self._access = waiting, records, access
+        self._passkeys = passkeys
 
     async def list_(self, request: Request) -> Response:
         """Show what waits."""
@@ -117,12 +132,20 @@ class ApprovalPages:
             return RedirectResponse(f"{HERE}/{id_}", 303)
         verdict, scope = _CHOICES[choice]
         said = PersonAnswer(verdict, scope, reason if verdict == "denied" else "")
-        try:
-            note = await run_in_threadpool(self._waiting.answer, id_, form.get("shown", ""), said)
-        except (IronCurtainError, OSError) as error:
-            note = f"{id_} was not answered: {error}"
-        session.notes.appendleft(note)
+        session.notes.appendleft(await run_in_threadpool(self._answered, request, id_, choice, said))
         return RedirectResponse(HERE, 303)
+
+    def _answered(self, request: Request, id_: str, choice: str, said: PersonAnswer) -> str:
+        form = form_of(request)
+        shown = form.get("shown", "")
+        try:
+            if self._passkeys is not None and said.verdict == "approved":
+                given, origin = form.get("passkey", ""), request.headers["origin"]
+                if trouble := self._passkeys.refusal(given, (id_, shown, choice), origin):
+                    return f"{id_} was not approved: {trouble}; it still waits"
+            return self._waiting.answer(id_, shown, said)
+        except (IronCurtainError, OSError) as error:
+            return f"{id_} was not answered: {error}"
 
     async def _page(self, request: Request, id_: str | None) -> Response:
         trouble, statuses = "", tuple[ApprovalStatus, ...]()
@@ -145,6 +168,7 @@ class ApprovalPages:
         now = datetime.now(UTC)
         listed = [WaitingRow(each, rows(each, now, None)[0]) for each in statuses[:_MOST_ROWS]]
         asked = found.request if found is not None else None
+        confirm, challenges = self._confirmation(found)
         return page(
             "approvals.html",
             request,
@@ -161,7 +185,24 @@ class ApprovalPages:
             notes=tuple(session_of(request).notes),
             trouble=trouble,
             max_reason=MAX_REASON,
+            confirm=confirm,
+            asked_passkey=challenges,
         )
+
+    def _confirmation(self, found: ApprovalStatus | None) -> tuple[str, Mapping[str, str]]:
+        """Return whether a passkey is asked for, and by choice what a browser needs to ask for it."""
+        if self._passkeys is None:
+            return "", {}
+        try:
+            if not self._passkeys.is_registered:
+                return "missing", {}
+            if found is None or found.shown is None:
+                return "asked", {}
+            to_approve = partial(self._passkeys.to_approve, found.id, found.shown)
+            approving = [name for name, (verdict, _) in _CHOICES.items() if verdict == "approved"]
+            return "asked", {each: to_approve(each) for each in approving}
+        except (IronCurtainError, OSError):
+            return "missing", {}  # its page says what is wrong
 
     def _alike(self, request: ApprovalRequest) -> tuple[str, ...]:
         try:

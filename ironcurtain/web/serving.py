@@ -29,19 +29,21 @@ async def serve(shown: Shown, port: int, said: Callable[[str], None]) -> None:
     Args:
         shown: What the pages show.
         port: 0 takes a free one.
-        said: Told each address that lets a browser in, once it can be opened.
+        said: Told each address that lets a browser in, once it can be opened, and of a registered passkey.
 
     Raises:
         SystemFailedError: If the port cannot be taken.
     """
     sockets = listen_on_loopback(port)
-    host = f"ironcurtain-{secrets.token_hex(6)}.localhost:{sockets[0].getsockname()[1]}"
+    # A browser uses a passkey below the one name that it was made for; the name of this start is ours alone.
+    above = shown.passkeys.name if shown.passkeys is not None else "localhost"
+    host = f"ironcurtain-{secrets.token_hex(6)}.{above}:{sockets[0].getsockname()[1]}"
     access = Access()
 
     def invite() -> None:
         said(f"http://{host}{ENTER}?code={access.new_code()}")
 
-    app = make_app(host, access, shown, invite)
+    app = make_app(host, access, shown, invite, said)
     config = uvicorn.Config(
         Punctual(app, _LIMITS.body),
         http=Connections(_LIMITS).protocol,  # type: ignore[arg-type] # any maker of a protocol will do

@@ -20,7 +20,9 @@ from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from support.proxied import LONG, wait_for
 
-ADDRESS = re.compile(r"^(http://ironcurtain-[0-9a-f]{12}\.localhost:\d+)/enter\?code=(\S+)$")
+ADDRESS = re.compile(
+    r"^(http://ironcurtain-[0-9a-f]{12}(?:\.passkey-[0-9a-f]{12})?\.localhost:\d+)/enter\?code=(\S+)$"
+)
 
 
 @dataclass
@@ -59,16 +61,16 @@ class Web:
     def enter(self, page: Page) -> Page:
         """Let a browser in, as a person does: by opening the address that stands in the terminal."""
         lines = len(self.said)
-        page.goto(self.said[-1])
+        page.goto(self._address[0])
         page.wait_for_url(f"{self.origin}/approvals")
         wait_for(lambda: len(self.said) > lines)
         return page
 
     @property
     def _address(self) -> re.Match[str]:
-        found = ADDRESS.match(self.said[-1])
+        found = [match for each in self.said if (match := ADDRESS.match(each))]
         assert found, self.said
-        return found
+        return found[-1]
 
 
 @contextmanager

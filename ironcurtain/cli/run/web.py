@@ -15,6 +15,7 @@ from ironcurtain.errors import Exit, UsageError
 if TYPE_CHECKING:
     from ironcurtain.analysis.explain.report import Explanation
     from ironcurtain.enforcement.audit.record_types import DecisionRecord
+    from ironcurtain.web.passkeys import Passkeys
 
 
 @click.command()
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write the pages of the policy and the comparison to DIR as files, and serve nothing.",
 )
+@click.option(
+    "--confirm",
+    is_flag=True,
+    help="Ask for a passkey each time that something is approved in the browser.",
+)
 @policy_options
 def command(
     *,
@@ -49,16 +55,19 @@ def command(
     bundle: str | None,
     against: str | None,
     exported: str | None,
+    confirm: bool,
     **deployment: Unpack[PolicyOptions],
 ) -> Exit:
     """Show in a browser on this machine what waits for you and what was decided, and take your answers.
 
     It prints an address with a code that lets one browser in, once, for eight hours; when it was used, the
     next one is printed. Only this machine can connect. Run it in a terminal of your own, not in the agent's.
+    With --confirm the first browser registers a passkey, and every approval in the pages then asks for it.
 
     \b
     Examples:
       ironcurtain web
+      ironcurtain web --confirm
       ironcurtain web --bundle generated/bundle --against main
       ironcurtain web --export pages --against published.tar.gz
 
@@ -89,9 +98,20 @@ def command(
     explain = partial(_explain, bundle, deployment) if bundle is not None else None
     policy = policy_of(bundle, deployment) if bundle is not None else None
     comparison = comparison_of(bundle, against, deployment) if bundle and against else None
-    shown = Shown(waiting, records, explain, policy, comparison, approvals_text)
+    passkeys = _passkeys(Path(key) if key else usual_key) if confirm else None
+    shown = Shown(waiting, records, explain, policy, comparison, approvals_text, passkeys)
     anyio.run(serve, shown, port, click.echo)
     return Exit.YES
+
+
+def _passkeys(key: Path) -> Passkeys:
+    """Return the passkey that lies beside the key of the approvals."""
+    from ironcurtain.system.extras import need
+
+    need("webauthn")
+    from ironcurtain.web.passkeys import FILE, Passkeys
+
+    return Passkeys(key.with_name(FILE))
 
 
 def _explain(bundle: str, deployment: PolicyOptions, record: DecisionRecord) -> Explanation:

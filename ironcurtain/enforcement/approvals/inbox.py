@@ -138,7 +138,7 @@ class ApprovalInbox(Closing):
             shown=shown_digest(request),
             verdict=said.verdict,
             scope=said.scope,
-            by=by or _user(),
+            by=by or account_name(),
             reason=said.reason,
             answered=now,
         )
@@ -191,7 +191,8 @@ def _age(status: ApprovalStatus) -> tuple[bool, str, str]:
     return status.request is None, asked, status.id
 
 
-def _user() -> str:
+def account_name() -> str:
+    """Return the name of the account that we run as."""
     # Not from the environment, which whoever starts us could set.
     try:
         return pwd.getpwuid(os.getuid()).pw_name

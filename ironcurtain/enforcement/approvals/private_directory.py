@@ -227,8 +227,13 @@ def check_outside(path: Path, roots: Iterable[Path]) -> None:
             )
 
 
-def read_private(path: Path, *, max_bytes: int) -> bytes | None:
+def read_private(path: Path, *, max_bytes: int, what: str = "the key") -> bytes | None:
     """Return the content of a file that only we can read and that has no second name; None if it is missing.
+
+    Args:
+        path: The file.
+        max_bytes: How much of it is read.
+        what: What it is, for messages.
 
     Raises:
         ApprovalsError: If it is anything else.
@@ -239,16 +244,16 @@ def read_private(path: Path, *, max_bytes: int) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ApprovalsError(f"the key cannot be opened: {error.strerror}", where=str(path)) from None
+        raise ApprovalsError(f"{what} cannot be opened: {error.strerror}", where=str(path)) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ApprovalsError("the key is no regular file", where=str(path))
+            raise ApprovalsError(f"{what} is no regular file", where=str(path))
         if status.st_nlink != 1:
             raise ApprovalsError(
-                "the key has a second name somewhere (a hard link)", where=str(path), hint="Make a new key."
+                f"{what} has a second name somewhere (a hard link)", where=str(path), hint="Make it anew."
             )
-        _check_private(status, path, "the key", 0o600)
+        _check_private(status, path, what, 0o600)
         return _read_up_to(descriptor, max_bytes)
     finally:
         os.close(descriptor)

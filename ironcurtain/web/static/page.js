@@ -108,6 +108,23 @@ function reading() {
   for (const button of all("[data-after-reading]")) button.disabled = !check.checked;
 }
 
+// -- passkeys ------------------------------------------------------------------------------------
+
+async function confirmed(event) {
+  const form = event.target, button = event.submitter, field = one("[name=passkey]", form);
+  const { makesPasskey, asksPasskey } = button?.dataset ?? {};
+  if (!(makesPasskey || asksPasskey) || field.value) return;
+  event.preventDefault();
+  try {
+    const given = makesPasskey
+      ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(JSON.parse(makesPasskey)) })
+      : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(JSON.parse(asksPasskey)) });
+    field.value = JSON.stringify(given.toJSON());
+    form.requestSubmit(button);
+    field.value = "";  // it was sent; whatever is pressed next is asked for anew
+  } catch { one("#passkey-trouble").textContent = "The passkey was not given, so nothing was done."; }
+}
+
 // -- keys ----------------------------------------------------------------------------------------
 
 function pressed(event) {
@@ -157,4 +174,5 @@ function begin() {
 addEventListener("resize", reading);
 document.addEventListener("change", changed);
 document.addEventListener("keydown", pressed);
+document.addEventListener("submit", confirmed);
 document.addEventListener("DOMContentLoaded", begin);

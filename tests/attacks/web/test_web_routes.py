@@ -38,7 +38,7 @@ def routes() -> list[tuple[str, str]]:
     """Return the method and an address of every route of the application."""
     nowhere = Path("/nonexistent")
     shown = Shown(Waiting(nowhere, nowhere), RecentRecords(nowhere))
-    found = unguarded_pages(Access(), shown, lambda: None).routes
+    found = unguarded_pages(Access(), shown, lambda: None, print).routes
     return [
         (method, each.path.replace("{session}", "work").replace("{id}", "0123456789abcdef"))
         for each in found

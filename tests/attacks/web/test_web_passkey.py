@@ -1,0 +1,172 @@
+"""Attack: a program that drives the person's browser, or has its cookie, approves in its pages.
+
+Held by: `--confirm`, whose passkey signs the digest of exactly one approval, for our origin alone, once its
+authenticator has verified the user.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from support.approvals import written
+from support.passkeys import NAME, PRESENT, VERIFIED, Signer
+from support.proxied import wait_for
+from support.web import Web, answers, ask, web
+from support.web_client import Person
+
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
+    return tmp_path
+
+
+@pytest.fixture
+def asked(home: Path) -> ApprovalRequest:
+    request = written("/srv/a.txt")
+    ask(home, request)
+    return request
+
+
+@pytest.fixture
+def signer(home: Path) -> Signer:
+    made = Signer()
+    made.register(home)
+    return made
+
+
+@pytest.fixture
+def running(home: Path, signer: Signer) -> Iterator[Web]:
+    assert signer.used == 1, "its passkey is registered, and was not used"
+    with web(home, "--confirm") as started:
+        assert started.host.partition(".")[2] == f"{NAME}:{started.port}"
+        yield started
+
+
+def options(person: Person, request: ApprovalRequest, choice: str = "approve") -> str:
+    """Return what the page of a request gives a browser to ask for the passkey."""
+    page = person.get(f"/approvals/{request.id}").text
+    found = re.search(f'value="{choice}"[^>]* data-asks-passkey="([^"]+)"', page)
+    assert found
+    return html.unescape(found[1])
+
+
+def to_make(person: Person) -> str:
+    """Return what the page that registers a passkey gives a browser."""
+    found = re.search('data-makes-passkey="([^"]+)"', person.get("/passkey").text)
+    assert found
+    return html.unescape(found[1])
+
+
+def post(person: Person, request: ApprovalRequest, passkey: str, **other: str) -> httpx2.Response:
+    fields = person.approval(request) | {"passkey": passkey} | other
+    return person.post(f"/approvals/{request.id}", fields, {**person.own, **person.cookie})
+
+
+def test_an_approval_without_the_passkeys_word_is_none(
+    running: Web, home: Path, asked: ApprovalRequest, signer: Signer
+) -> None:
+    person = Person(running)
+    given, origin = options(person, asked), running.origin
+    stranger = Signer(credential=signer.credential, used=100)
+    port = f":{running.port}"
+    wrong = {
+        "nothing": "",
+        "no JSON": "{",
+        "nested JSON": "[" * 15_000,
+        "no credential": "{}",
+        "another key": stranger.sign(given, origin),
+        "another credential of it": signer.sign(given, origin, credential=b"another"),
+        "another origin": signer.sign(given, "http://evil.example"),
+        "another port of our name": signer.sign(given, origin.replace(port, ":1")),
+        "another name beside ours": signer.sign(given, f"http://ironcurtain-000000000000.{NAME}{port}"),
+        "the name that it was made for": signer.sign(given, f"http://{NAME}{port}"),
+        "for another name": signer.sign(given, origin, name="evil.example"),
+        "nobody present": signer.sign(given, origin, flags=0),
+        "nobody verified": signer.sign(given, origin, flags=PRESENT),
+        "verified but not present": signer.sign(given, origin, flags=VERIFIED),
+        "a registration": signer.sign(given, origin, type_="webauthn.create"),
+        "another challenge": signer.sign('{"challenge": "AAAA"}', origin),
+        "a changed signature": signer.sign(given, origin).replace('"signature": "', '"signature": "AAAA'),
+    }
+    for name, passkey in wrong.items():
+        answer = post(person, asked, passkey)
+        assert answer.status_code == 303, name
+        assert f"{asked.id} was not approved: " in person.get("/approvals").text, name
+        assert answers(home) == {}, name
+    post(person, asked, signer.sign(given, origin))
+    assert '"verdict":"approved"' in answers(home)[asked.id]
+
+
+def test_what_was_signed_for_one_approval_is_good_for_no_other(
+    running: Web, home: Path, asked: ApprovalRequest, signer: Signer
+) -> None:
+    other = written("/srv/other.txt")
+    ask(home, other)
+    person = Person(running)
+    for_other = signer.sign(options(person, other), running.origin)
+    for_once = signer.sign(options(person, asked), running.origin)
+    post(person, asked, for_other)
+    post(person, asked, for_once, answer="approve-session")
+    post(person, asked, for_once, shown="sha256:" + "0" * 64)
+    assert answers(home) == {}
+    post(person, asked, for_once)
+    post(person, other, for_once)
+    assert list(answers(home)) == [asked.id]
+
+
+def test_a_copy_of_the_passkey_that_has_counted_less_is_refused(
+    running: Web, home: Path, asked: ApprovalRequest, signer: Signer
+) -> None:
+    other = written("/srv/other.txt")
+    ask(home, other)
+    person = Person(running)
+    copy = Signer(key=signer.key, used=1)
+    signer.used = 7
+    post(person, asked, signer.sign(options(person, asked), running.origin))
+    post(person, other, copy.sign(options(person, other), running.origin))
+    assert list(answers(home)) == [asked.id]
+
+
+def test_a_second_passkey_takes_the_place_of_none(home: Path, asked: ApprovalRequest) -> None:
+    """Neither beside the one that is there, nor after that was removed while the command runs."""
+    file = home / ".ironcurtain" / "passkey.json"
+
+    def register(person: Person, made: str) -> int:
+        token = person.approval(asked)["form-token"]
+        fields = {"form-token": token, "passkey": made}
+        return person.post("/passkey", fields, {**person.own, **person.cookie}).status_code
+
+    with web(home, "--confirm") as running:
+        first = Person(running)
+        wait_for(lambda: len(running.said) == 2)
+        second = Person(running)
+        offered = {person: to_make(person) for person in (first, second)}
+        made = Signer(credential=b"second").make(offered[second], running.origin)
+        assert register(first, made) == 400, "it was made in another session"
+        assert register(second, Signer().make(offered[second], "http://evil.example")) == 400
+        assert not file.exists()
+        assert register(first, Signer().make(offered[first], running.origin)) == 303
+        before = file.read_bytes()
+        assert register(second, made) == 400
+        assert file.read_bytes() == before
+        file.unlink()
+        assert register(second, made) == 400
+        assert not file.exists()
+        assert "data-makes-passkey" not in second.get("/passkey").text
+        post(second, asked, Signer().sign('{"challenge": "AAAA"}', running.origin))
+        assert answers(home) == {}
+
+
+def test_denying_asks_for_no_passkey(running: Web, home: Path, asked: ApprovalRequest) -> None:
+    post(Person(running), asked, "", answer="deny")
+    assert '"verdict":"denied"' in answers(home)[asked.id]
