@@ -175,15 +175,24 @@ uncontained() {
 print(", ".join(survey().missing))'
 }
 
-# A browser, which opens the page of the decision matrix in a test.
+# A browser, in which tests open the pages.
 browser() {
-	for each in chromium chromium-browser google-chrome; do
-		! command -v "$each" > /dev/null || return 0
-	done
+	! has_browser || return 0
 	remedy=$(by_hand chromium)
-	! from_system browser chromium || remedy="it is installed, so put its directory on PATH"
-	[ -n "$(not_on_path chromium:chromium)" ] || return 0
-	say "There is no Chromium on PATH, so the tests that open a page in a browser are skipped; what mends it: $remedy"
+	if from_system browser chromium; then
+		! has_browser || return 0
+		remedy="it is installed, so see that it starts and put its directory on PATH"
+	fi
+	say "There is no Chromium on PATH that starts, so the tests that open a page in a browser are skipped; what" \
+		"mends it: $remedy"
+}
+
+# Where a browser comes in a package of another kind, a program of its name may only say so.
+has_browser() {
+	for each in chromium chromium-browser google-chrome; do
+		! "$each" --version > /dev/null 2>&1 || return 0
+	done
+	return 1
 }
 
 # from_system NAME PACKAGE...: install packages, if that may be done: as root, by a manager that asks nothing.

