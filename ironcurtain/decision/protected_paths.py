@@ -44,6 +44,10 @@ class PathGuard:
         self._sandbox = protection.sandbox
         self._world = world
         self._resolver = resolver
+        self._places = frozenset(protection.paths)
+        # Many paths of one call lie in few directories, and what is above each of them is found once.
+        self._around: dict[str, str | None] = {}
+        self._aliases: dict[str, str | None] = {}
 
     def refuses(self, path: str) -> bool:
         """Tell whether a real path is protected: by its place, or as another name of a protected file.
@@ -95,8 +99,17 @@ class PathGuard:
         return found
 
     def _is_protected_place(self, path: str) -> bool:
-        inside = [entry for entry in self._paths if is_within(path, entry)]
-        return bool(inside) and not self._is_usable(path, max(inside, key=len))
+        protected = self._protected_above(path)
+        return protected is not None and not self._is_usable(path, protected)
+
+    def _protected_above(self, path: str) -> str | None:
+        """Return the deepest protected path that is the real path or contains it."""
+        if path in self._places or path == "/":
+            return path if path in self._places else None
+        directory = path.rpartition("/")[0] or "/"
+        if directory not in self._around:
+            self._around[directory] = self._protected_above(directory)
+        return self._around[directory]
 
     def _is_usable(self, path: str, protected: str) -> bool:
         """Tell whether the sandbox lies between a protected directory and a path inside it."""
@@ -110,15 +123,28 @@ class PathGuard:
 
     def _is_same_file(self, path: str) -> bool:
         """Find hard links to protected files, and protected directories mounted a second time."""
-        for place in _with_parents(path):
-            entry = self._resolver.entry(place)
-            # A protected directory's own name was judged by its place.
-            if entry is not None and entry.identity in self._identities and place not in self._paths:
-                return not self._is_usable(path, place)
+        alias = self._alias_above(path)
+        if alias is not None:
+            return not self._is_usable(path, alias)
         entry = self._resolver.entry(path)
         if entry is None or entry.kind is not FileKind.FILE or entry.links <= 1:
             return False
         return entry.identity in self._files
+
+    def _alias_above(self, path: str) -> str | None:
+        """Return the deepest second name of a protected path among the path and what is above it."""
+        if path == "/":
+            return None
+        entry = self._resolver.entry(path)
+        # A protected directory's own name was judged by its place.
+        if entry is not None and entry.identity in self._identities and path not in self._places:
+            return path
+        directory = path.rpartition("/")[0]
+        if not directory:
+            return None
+        if directory not in self._aliases:
+            self._aliases[directory] = self._alias_above(directory)
+        return self._aliases[directory]
 
     @cached_property
     def _identities(self) -> frozenset[tuple[int, int]]:

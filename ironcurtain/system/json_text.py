@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 import re2
 import rfc8785
@@ -140,6 +140,19 @@ def plain(value: JsonSource) -> JsonValue:
         if isinstance(error, MalformedJsonError):
             raise
         raise MalformedJsonError("a value that is no JSON") from None
+
+
+_Json = TypeVar("_Json", bound=JsonValue)
+
+
+def copied(value: _Json) -> _Json:
+    """Return a copy that shares no object or array with the value."""
+    copy: JsonValue = value
+    if isinstance(value, dict):
+        copy = {key: copied(child) for key, child in value.items()}
+    elif isinstance(value, list):
+        copy = [child if isinstance(child, str) else copied(child) for child in value]
+    return cast("_Json", copy)
 
 
 def canonical(value: JsonSource) -> bytes:

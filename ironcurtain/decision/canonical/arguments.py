@@ -6,10 +6,10 @@ replaced by its canonical form, and whatever cannot be represented exactly refus
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from operator import attrgetter
+from typing import NamedTuple
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import decode, encode
@@ -25,6 +25,7 @@ from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.reasons import Reason, ReasonCode
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
@@ -69,18 +70,19 @@ class Canonical:
     path_places: frozenset[str]
 
 
-@dataclass(frozen=True)
-class _Leaf:
-    """A scalar below an annotated argument, with the roles that it carries in this call."""
+class _Leaf(NamedTuple):
+    """A scalar below an annotated argument, with the roles that it carries in this call.
+
+    Attributes:
+        stage: When it is judged; the lower ones are first.
+    """
 
     steps: tuple[str, ...]
+    pointer: str
     value: JsonValue
     argument: Argument
     roles: tuple[Role, ...]
-
-    @cached_property
-    def pointer(self) -> str:
-        return pointers.join(self.steps)
+    stage: int
 
 
 def canonicalise(
@@ -102,7 +104,7 @@ class _Call:
     ) -> None:
         self.tool = tool
         self.given = arguments
-        self.arguments = copy.deepcopy(arguments)
+        self.arguments = json_text.copied(arguments)
         self.around = around
         self.resolver = Resolver(around.world, home=around.home)
         self.remotes = RemoteCanonicalizer(
@@ -118,7 +120,7 @@ class _Call:
         self._check_all_covered(leaves)
         # A path may be relative to another argument, and a remote belongs to the repository argument,
         # so plain leaves come first, then relative ones, then remotes.
-        for leaf in sorted(leaves, key=_stage):
+        for leaf in sorted(leaves, key=_STAGE):
             self._judge(leaf)
         self._judge_absent_remotes(leaves)
         for composite in self.tool.composites:
@@ -130,12 +132,13 @@ class _Call:
     def _leaves(self) -> Iterator[_Leaf]:
         for argument in self.tool.args:
             roles = tuple(self.around.registry[name] for name in roles_in_call(argument, self.given))
-            pattern = pointers.steps_of(argument.name)
+            pattern, stage = pointers.steps_of(argument.name), _stage(argument, roles)
             for steps, value in pointers.matches(self.given, pattern):
                 if value is None and not self._is_element(steps):
                     continue  # it counts as absent: step 3 let it pass
                 for below, scalar in _scalars(value, roles):
-                    yield _Leaf((*steps, *below), scalar, argument, roles)
+                    place = (*steps, *below)
+                    yield _Leaf(place, pointers.join(place), scalar, argument, roles, stage)
 
     def _is_element(self, steps: tuple[str, ...]) -> bool:
         parent = next(found for _, found in pointers.matches(self.given, steps[:-1]))
@@ -356,7 +359,10 @@ def _shown(pointer: str) -> str:
     return quoted(pointer)[1:-1]
 
 
-def _stage(leaf: _Leaf) -> int:
-    if any(role.name == GIT_REMOTE for role in leaf.roles):
+def _stage(argument: Argument, roles: tuple[Role, ...]) -> int:
+    if any(role.name == GIT_REMOTE for role in roles):
         return 2
-    return 1 if leaf.argument.relative_to else 0
+    return 1 if argument.relative_to else 0
+
+
+_STAGE = attrgetter("stage")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 _BY_NAME = re.compile(
     r"/dev/(?:fd|stdin|stdout|stderr)(?:/.*)?"
@@ -23,6 +23,9 @@ _BY_NAME = re.compile(
 )
 _PROCESS = re.compile(r"/proc/([0-9]+)(?:/.*)?", re.DOTALL)
 
+PROCESS_PLACES = ("/proc/", "/dev/")
+"""Where every path lies that another process may read otherwise, or that is of one process."""
+
 
 def is_process_relative(path: str) -> bool:
     """Tell by the absolute path alone whether it is one of the system's process-relative or magic links.
@@ -30,7 +33,7 @@ def is_process_relative(path: str) -> bool:
     These are `/proc/self`, `/proc/thread-self`, `/dev/fd`, `/dev/stdin` and its like, the magic links of
     any process (their text is not where they lead), and everything below them.
     """
-    return path.startswith(("/proc/", "/dev/")) and _BY_NAME.fullmatch(path) is not None
+    return path.startswith(PROCESS_PLACES) and _BY_NAME.fullmatch(path) is not None
 
 
 def is_own_process(path: str) -> bool:
@@ -70,8 +73,7 @@ class FileKind(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True)
-class FileEntry:
+class FileEntry(NamedTuple):
     """One directory entry, links not followed.
 
     Attributes:

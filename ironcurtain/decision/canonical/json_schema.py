@@ -136,6 +136,9 @@ class ArgumentSchema:
         return found
 
 
+_PLAIN_TEXT = frozenset({"type", "title", "description"})
+"""The keywords of a schema that holds any text, or all of them."""
+
 _steps: ContextVar[list[int]] = ContextVar("steps")
 """How much work the running check has done, of all its keywords together."""
 
@@ -144,6 +147,8 @@ _steps: ContextVar[list[int]] = ContextVar("steps")
 def _extended(draft: Any) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
     """Return a draft's validator with our keywords, each counted. Making one is slow, so it is made once."""
     keywords = {**draft.VALIDATORS, **{key: _OURS[key] for key in _OURS if key in draft.VALIDATORS}}
+    if "items" in keywords:
+        keywords["items"] = _unless_texts(keywords["items"])
     counted = {key: _counted(check, _COSTS.get(key, 1)) for key, check in keywords.items()}
     return extend(draft, counted)  # type: ignore[no-untyped-call]
 
@@ -159,6 +164,20 @@ def _counted(check: Callable[..., Any], cost: int) -> Callable[..., Any]:
         return check(*arguments)
 
     return counted
+
+
+def _unless_texts(check: Callable[..., Any]) -> Callable[..., Any]:
+    """Answer without the library, which takes 4 µs each, where any text will do and all are texts."""
+
+    def items(validator: Any, schema: Any, instance: Any, around: Any) -> Any:  # noqa: ANN401
+        any_text = (
+            isinstance(schema, dict) and schema.get("type") == "string" and schema.keys() <= _PLAIN_TEXT
+        )
+        if any_text and isinstance(instance, list) and all(isinstance(each, str) for each in instance):
+            return ()
+        return check(validator, schema, instance, around)
+
+    return items
 
 
 @dataclass(frozen=True)

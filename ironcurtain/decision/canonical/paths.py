@@ -31,6 +31,8 @@ _KNOWN_SCHEMES = frozenset(
 )
 # The ASCII characters that Unicode composition makes of other ones (of the Kelvin sign, for example).
 _COMPOSED_ASCII = frozenset("K;`")
+_MOST_BYTES = 4
+"""Bytes of a character in UTF-8, at most."""
 
 
 def is_within(path: str, directory: str) -> bool:
@@ -109,9 +111,11 @@ class Resolver:
         Raises:
             UnreadableError: If that cannot be told.
         """
-        if path not in self._found:
-            self._found[path] = self._world.entry(path)
-        return self._found[path]
+        try:
+            return self._found[path]
+        except KeyError:
+            entry = self._found[path] = self._world.entry(path)
+            return entry
 
     def _absolute(self, text: str, base: str | None) -> str:
         if text.startswith("/"):
@@ -226,6 +230,8 @@ def _check_characters(path: str) -> None:
 
 
 def _check_bounds(path: str) -> None:
+    if len(path) <= MAX_BYTES // _MOST_BYTES and path.count("/") < MAX_COMPONENTS:
+        return
     if len(path.encode(errors="surrogateescape")) > MAX_BYTES:
         raise UnrepresentableError(f"is a path of more than {MAX_BYTES} bytes")
     if len([name for name in path.split("/") if name]) > MAX_COMPONENTS:

@@ -36,7 +36,12 @@ def tokens(pointer: str) -> tuple[str, ...]:
 
 def join(steps: tuple[str, ...]) -> str:
     """Return the pointer of unescaped reference tokens."""
-    return "".join("/" + escape(step) for step in steps)
+    if not steps:
+        return ""
+    joined = "/".join(steps)
+    if "~" in joined or joined.count("/") >= len(steps):
+        joined = "/".join(map(escape, steps))
+    return f"/{joined}"
 
 
 def matches(value: JsonValue, pattern: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
@@ -61,6 +66,9 @@ def leaves(value: JsonValue) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
                 yield (key, *steps), leaf
     elif isinstance(value, list):
         for index, child in enumerate(value):
+            if isinstance(child, str):  # most lists are of texts
+                yield (str(index),), child
+                continue
             for steps, leaf in leaves(child):
                 yield (str(index), *steps), leaf
     else:
@@ -72,6 +80,9 @@ def ends(value: JsonValue) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     if isinstance(value, dict | list) and value:
         children = value.items() if isinstance(value, dict) else enumerate(value)
         for step, child in children:
+            if isinstance(child, str):
+                yield (str(step),), child
+                continue
             for steps, end in ends(child):
                 yield (str(step), *steps), end
     else:

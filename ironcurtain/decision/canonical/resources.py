@@ -68,8 +68,19 @@ class ResourceCollector:
         if not self._found:
             return (Resource(CALL, registry[NONE], CALL, at=""),)
         return tuple(
-            resource._replace(id=f"{number:0{_ID_WIDTH}d}", also_at=tuple(self._places[key])[1:])
-            for number, (key, resource) in enumerate(self._found.items())
+            # Much quicker than `_replace`, and a call may have thousands.
+            Resource(
+                f"{number:0{_ID_WIDTH}d}",
+                found.role,
+                found.value,
+                found.at,
+                tuple(self._places[key])[1:],
+                found.resource,
+                found.recursive,
+                found.git_directory,
+                found.unresolved,
+            )
+            for number, (key, found) in enumerate(self._found.items())
         )
 
 

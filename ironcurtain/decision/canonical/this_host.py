@@ -6,7 +6,7 @@ import copy
 import os
 import stat
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,6 +14,7 @@ from ironcurtain.decision.canonical.git.process import Git
 from ironcurtain.decision.canonical.git.repository import remote_urls, repository_places
 from ironcurtain.decision.canonical.git.survey import Survey, survey, survey_once
 from ironcurtain.decision.canonical.host_view import (
+    PROCESS_PLACES,
     FileEntry,
     FileKind,
     RemoteUrls,
@@ -59,12 +60,8 @@ class ThisHost:
         status = _lstat(path)
         if status is None:
             return None
-        return FileEntry(
-            kind=_kind(status.st_mode),
-            identity=(status.st_dev, status.st_ino),
-            links=status.st_nlink,
-            name=_stored_name(path, status),
-        )
+        identity = (status.st_dev, status.st_ino)
+        return FileEntry(_kind(status.st_mode), identity, status.st_nlink, _stored_name(path, status))
 
     def readlink(self, path: str) -> str:
         """See `HostView.readlink`."""
@@ -83,7 +80,7 @@ class ThisHost:
 
     def is_process_link(self, path: str) -> bool:
         """See `HostView.is_process_link`."""
-        return is_process_relative(path) or is_own_process(path)
+        return path.startswith(PROCESS_PLACES) and (is_process_relative(path) or is_own_process(path))
 
     def repository(self, path: str, *, server: str) -> RepositoryPlaces | None:
         """See `HostView.repository`."""
@@ -129,7 +126,10 @@ def _stored_name(path: str, status: os.stat_result) -> str:
     A directory is listed only where another spelling of the name finds the same file.
     """
     place, name = path.rsplit("/", 1)
-    if not any(_is_same(f"{place}/{other}", status) for other in _respelled(name)):
+    for other in _respelled(name):
+        if _is_same(f"{place}/{other}", status):
+            break
+    else:
         return name
     try:
         with os.scandir(_bytes(place or "/")) as listing:
@@ -143,18 +143,20 @@ def _stored_name(path: str, status: os.stat_result) -> str:
     return same[0]
 
 
-def _respelled(name: str) -> set[str]:
+def _respelled(name: str) -> Iterable[str]:
     """Return spellings of the name that some file systems hold to be the same."""
     if name.isascii():
-        return {name.swapcase()} - {name}
+        other = name.swapcase()
+        return () if other == name else (other,)
     return {name.swapcase(), *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))} - {name}
 
 
 def _is_same(path: str, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.lstat(_bytes(path)), status)
+        found = os.lstat(path.encode("utf-8", "surrogateescape"))
     except OSError:
         return False
+    return os.path.samestat(found, status)
 
 
 def _is_listed(listed: os.DirEntry[bytes], name: str, status: os.stat_result) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import copied
 from ironcurtain.system.text import quoted
 
 
@@ -70,7 +69,7 @@ class ValidatedTool:
         schema = self.schema
         if schema is None:
             return arguments
-        filled = copy.deepcopy(arguments)
+        filled = copied(arguments)
         for steps in self._places:
             _fill(filled, schema.schema, steps, schema)
         return filled
@@ -121,4 +120,4 @@ def _fill(
     if rest and head in value:
         _fill(value[head], below, rest, schema)
     elif not rest and value.get(head) is None and below.get("default") is not None:
-        value[head] = copy.deepcopy(below["default"])
+        value[head] = copied(below["default"])
