@@ -38,6 +38,15 @@ def parse(text: str, source: str) -> JsonValue:
     return value
 
 
+def written(value: JsonValue) -> str:
+    """Return a value as people write it: in blocks, which `parse` reads as the same value."""
+    stream = io.StringIO()
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
+    writer.dump(value, stream)
+    return stream.getvalue()
+
+
 @functools.lru_cache(maxsize=2)
 def _placed(text: str) -> Any:  # noqa: ANN401 - whatever the document holds
     """Return a document with the places of its values; a file with one mistake often has more."""

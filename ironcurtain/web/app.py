@@ -23,6 +23,9 @@ from ironcurtain.web.compare import ApprovalsText, ComparePages, Comparison
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
 from ironcurtain.web.passkey_page import HERE as PASSKEY
 from ironcurtain.web.passkey_page import PasskeyPages
+from ironcurtain.web.playground import HERE as PLAYGROUND
+from ironcurtain.web.playground import PlaygroundPages
+from ironcurtain.web.playground_policy import OpenPlayground
 from ironcurtain.web.policy import HERE as POLICY
 from ironcurtain.web.policy import PolicyPages
 from ironcurtain.web.policy_examination import OncePerState
@@ -81,6 +84,7 @@ class Shown:
         comparison: What changed since an older policy; None where none was named.
         approvals: Returns the file that approves what was loosened.
         passkeys: The passkey that each approval asks for; None where none is asked for.
+        playground: Decides calls that are tried out; None where no policy was named.
     """
 
     waiting: Waiting
@@ -90,6 +94,7 @@ class Shown:
     comparison: OncePerState[Comparison] | None = None
     approvals: ApprovalsText | None = None
     passkeys: Passkeys | None = None
+    playground: OpenPlayground | None = None
 
 
 def make_app(
@@ -116,6 +121,7 @@ def unguarded_pages(
     passkey = PasskeyPages(shown.passkeys, told, APPROVALS)
     activity = ActivityPages(shown.records, access, shown.explain)
     policy = PolicyPages(shown.policy, access)
+    playground = PlaygroundPages(shown.playground, shown.records)
     compare = ComparePages(shown.comparison, access, shown.approvals)
     routes = [
         Route("/", _first, methods=["GET"]),
@@ -135,6 +141,8 @@ def unguarded_pages(
         Route(POLICY, policy.shown, methods=["GET"]),
         Route(f"{POLICY}/cell", policy.cell, methods=["GET"]),
         Route(f"{POLICY}/changes", policy.changes, methods=["GET"]),
+        Route(PLAYGROUND, playground.begin, methods=["GET"]),
+        Route(PLAYGROUND, playground.decide, methods=["POST"]),
         Route(COMPARE, compare.shown, methods=["GET"]),
         Route(f"{COMPARE}/changes", compare.changes, methods=["GET"]),
         Route(f"{COMPARE}/approvals", compare.approvals, methods=["POST"]),

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 MAX_BYTES = 64 << 10
-_MAX_FIELDS = 32
+_MAX_FIELDS = 256
 
 
 class BadFormError(Exception):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -56,6 +56,8 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters["visible"] = visible
+# For what a person typed into a field, which comes back as it was: escaped, and nothing else.
+_ENVIRONMENT.filters["exact"] = escape
 # Ours, and free of what could end a style: its digest is in the policy.
 _ENVIRONMENT.globals.update(style=Markup(_STYLE), script_digest=_digest(SCRIPT))  # noqa: S704 - as said above
 

@@ -99,7 +99,7 @@ def read_policy(
     Raises:
         UsageError: If neither is there; others as `read_rendered`.
     """
-    project = read_project(config) if bundle is None or config is not None else _project_of(Path(bundle))
+    project = read_project(config) if bundle is None or config is not None else project_of(Path(bundle))
     path = bundle if bundle is not None else _bundle_of(project, BUNDLE)
     read = read_rendered(path, **trust)
     assumed = single_calls(assumed_scenarios(path, scenarios), read)
@@ -126,7 +126,7 @@ def _bundle_of(project: Project, name: str) -> str:
     return path
 
 
-def _project_of(bundle: Path) -> Project:
+def project_of(bundle: Path) -> Project:
     """Return the project whose output a bundle is, or one with default settings in its directory."""
     settings = find_settings(bundle.absolute().parent)
     if settings is not None:

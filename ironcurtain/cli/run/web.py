@@ -84,7 +84,7 @@ def command(
         raise UsageError("--against needs a policy to compare", hint="Name it with --bundle.")
     import anyio
 
-    from ironcurtain.cli.run.web_policy import approvals_text, comparison_of, policy_of
+    from ironcurtain.cli.run.web_policy import approvals_text, comparison_of, playground_of, policy_of
     from ironcurtain.enforcement.approvals.inbox import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.enforcement.audit.recent import RecentRecords
@@ -99,7 +99,8 @@ def command(
     policy = policy_of(bundle, deployment) if bundle is not None else None
     comparison = comparison_of(bundle, against, deployment) if bundle and against else None
     passkeys = _passkeys(Path(key) if key else usual_key) if confirm else None
-    shown = Shown(waiting, records, explain, policy, comparison, approvals_text, passkeys)
+    playground = playground_of(bundle, against, deployment) if bundle is not None else None
+    shown = Shown(waiting, records, explain, policy, comparison, approvals_text, passkeys, playground)
     anyio.run(serve, shown, port, click.echo)
     return Exit.YES
 

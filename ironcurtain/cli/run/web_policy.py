@@ -17,6 +17,7 @@ from ironcurtain.cli.review.policy_argument import (
     assumed_scenarios,
     assumed_world,
     opa_command,
+    project_of,
     read_policy,
 )
 from ironcurtain.integrations.gate.change_approvals import draft, with_approvals
@@ -24,6 +25,8 @@ from ironcurtain.integrations.gate.git import Commit
 from ironcurtain.integrations.gate.report import compared
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.web.compare import Comparison
+from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPolicy
+from ironcurtain.web.playground_scenarios import ScenarioFile
 from ironcurtain.web.policy_examination import OncePerState
 from ironcurtain.web.policy_report import PolicyFiles, PolicyReport
 
@@ -36,6 +39,32 @@ def policy_of(bundle: str, options: PolicyOptions) -> OncePerState[PolicyReport]
 def comparison_of(bundle: str, against: str, options: PolicyOptions) -> OncePerState[Comparison]:
     """Return the comparison of a policy with an older one, which begins when somebody looks at it."""
     return OncePerState(partial(_state, bundle, against), partial(compared_with, bundle, against, options))
+
+
+def playground_of(bundle: str, against: str | None, options: PolicyOptions) -> OpenPlayground:
+    """Return the playground of a policy, whose engine starts when somebody looks at it."""
+    named = (bundle, against) if against is not None else (bundle,)
+    return OpenPlayground(partial(_state, *named), partial(opened, bundle, against, options))
+
+
+def opened(bundle: str, against: str | None, options: PolicyOptions) -> Playground:
+    """Load a policy on the machine that its scenarios assume, and the older one beside it.
+
+    Raises:
+        IronCurtainError: As `Policy.load` and `ironcurtain diff` do.
+    """
+    trust = Trust.of(**_trust(options))
+    opa = Path(options["opa"]) if options["opa"] is not None else None
+    machine, project = assumed_world(bundle, None), project_of(Path(bundle))
+    older = _older(bundle, against, trust) if against is not None else None
+    file = project.path("scenarios")
+    return Playground(
+        policy=WarmPolicy(open_bundle(Path(bundle), trust), machine, opa),
+        machine=machine,
+        scenarios=ScenarioFile(file, project.root) if file.exists() else None,
+        older=WarmPolicy(older, machine, opa) if older is not None else None,
+        called=against or "",
+    )
 
 
 def examined(bundle: str, options: PolicyOptions) -> PolicyReport:

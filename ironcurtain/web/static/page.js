@@ -70,6 +70,31 @@ function follow(address) {
   };
 }
 
+// -- deciding while somebody types ---------------------------------------------------------------
+
+let asking = false, typedSince = false;
+async function decide(form) {
+  typedSince = true;
+  if (asking) return;
+  asking = true;
+  try {
+    while (typedSince) {
+      typedSince = false;
+      const body = new URLSearchParams(new FormData(form));
+      const answer = await fetch(form.action, { method: "POST", body, redirect: "error" });
+      if (answer.status === 403) { ended(); return; }
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      say(answer.ok ? "" : one("main p", fresh)?.textContent ?? "Not decided.");
+      if (answer.ok) replace(fresh);
+    }
+  } catch { say("No connection to ironcurtain web. What is shown may be old."); } finally { asking = false; }
+}
+
+function typed(event) {
+  const form = event.target.form;
+  if (form?.matches("[data-while-typing]")) decide(form);
+}
+
 // -- what waits ----------------------------------------------------------------------------------
 
 let known = null;
@@ -173,6 +198,7 @@ function begin() {
 
 addEventListener("resize", reading);
 document.addEventListener("change", changed);
+document.addEventListener("input", typed);
 document.addEventListener("keydown", pressed);
 document.addEventListener("submit", confirmed);
 document.addEventListener("DOMContentLoaded", begin);

@@ -1,0 +1,110 @@
+"""Policies that are ready to decide, each with an engine that runs, on machines that a person describes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ironcurtain.analysis.engine.evaluate import load_described
+from ironcurtain.analysis.explain.explain import Explainer
+from ironcurtain.analysis.explain.report import Explanation
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.decision.decide import Call
+from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
+from ironcurtain.policy import Policy
+from ironcurtain.web.playground_scenarios import ScenarioFile
+
+_MACHINES = 4
+
+
+class WarmPolicy:
+    """A policy whose engine runs, and that explains calls on machines that are described.
+
+    Args:
+        bundle: The bundle.
+        machine: The machine that its scenarios assume.
+        opa: The OPA executable (default: see `ironcurtain opa which`).
+
+    Raises:
+        IronCurtainError: If the policy cannot be loaded there, or the engine does not start.
+    """
+
+    def __init__(self, bundle: Bundle, machine: DescribedWorld, opa: Path | None) -> None:
+        self.bundle = bundle
+        self.loaded = load_described(bundle, machine)
+        self._policy = Policy(bundle, self.loaded, opa=opa)
+        self._policy.__enter__()  # it ends when nothing refers to it any more, or the command does
+        self._explainers: OrderedDict[str, Explainer] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def explain(self, call: ScenarioCall, machine: DescribedWorld) -> Explanation:
+        """Decide a call on a machine, and say why it is decided so.
+
+        Raises:
+            ScenarioError: If a fact is not declared or not of its type, or the machine contradicts itself.
+            RefusedRootError, BundleRelationError: If the policy's directories cannot lie so.
+        """
+        with self._turn:
+            explainer = self._on(machine)
+            facts = self._policy.known_facts(call.facts or {}, call.at)
+            return explainer.explain(Call(call.server, call.tool, call.arguments, call.caller, facts=facts))
+
+    def _on(self, machine: DescribedWorld) -> Explainer:
+        key = machine.model_dump_json()
+        if key not in self._explainers:
+            loaded = load_described(self.bundle, machine)
+            decide = partial(self._policy.decide_traced, at=loaded)
+            self._explainers[key] = Explainer(self.bundle, loaded, decide, every_rule=True)
+        self._explainers.move_to_end(key)
+        while len(self._explainers) > _MACHINES:
+            self._explainers.popitem(last=False)
+        return self._explainers[key]
+
+
+@dataclass(frozen=True)
+class Playground:
+    """What the playground decides by.
+
+    Attributes:
+        policy: The policy.
+        machine: The machine that its scenarios assume.
+        scenarios: The file that scenarios are appended to; None where the policy belongs to no project.
+        older: The policy that it is shown beside; None where none was named.
+        called: What the older policy was called.
+    """
+
+    policy: WarmPolicy
+    machine: DescribedWorld
+    scenarios: ScenarioFile | None = None
+    older: WarmPolicy | None = None
+    called: str = ""
+
+
+class OpenPlayground:
+    """The playground of policies as they lie on disk, opened anew when they changed.
+
+    Args:
+        state: Tells what the files are now, quickly.
+        load: Reads them and starts the engines.
+    """
+
+    def __init__(self, state: Callable[[], Hashable], load: Callable[[], Playground]) -> None:
+        self._state, self._load = state, load
+        self._turn = threading.Lock()
+        self._known: tuple[Hashable, Playground] | None = None
+
+    def get(self) -> Playground:
+        """Return the playground.
+
+        Raises:
+            IronCurtainError: If a policy cannot be loaded or an engine does not start.
+        """
+        with self._turn:
+            now = self._state()
+            if self._known is None or self._known[0] != now:
+                self._known = now, self._load()
+            return self._known[1]
