@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @click.option(
     "--audit", metavar="DIR", help="The directory of the audit logs (default: ~/.ironcurtain/audit)."
 )
-@click.option("--bundle", metavar="B", help="The policy to show, and to explain recorded decisions by.")
+@click.option(
+    "--bundle", metavar="B", help="The policy to show, to try out, and to explain recorded decisions by."
+)
 @click.option(
     "--against", metavar="OLD", help="Compare the policy with a bundle, or with that of a git commit."
 )
