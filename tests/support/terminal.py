@@ -56,6 +56,7 @@ def converse(
     *said: tuple[str, str],
     columns: int = 80,
     look: Callable[[str], None] = lambda _: None,
+    keep: Callable[[bytes], None] = lambda _: None,
 ) -> tuple[int, str]:
     """Run a program that edits its lines in a terminal; return its exit code and what it printed.
 
@@ -66,6 +67,7 @@ def converse(
         said: In order: what it prints before it waits, and what is then typed.
         columns: Of the terminal.
         look: Is given all that was printed, whenever there is more of it.
+        keep: Is given each piece that was printed, with the sequences that move and erase.
     """
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
@@ -78,6 +80,7 @@ def converse(
         try:
             while part := _read(ours):
                 printed += part
+                keep(part)
                 shown = _plain(printed)
                 look(shown)
                 while left and (found := shown.find(left[0][0], seen)) >= 0:

@@ -1,7 +1,7 @@
 """Events as a person sees them at a terminal, or in a pipe.
 
 Whatever a model, a tool or a server wrote is text: control characters are visible, nothing of it is markup of
-the terminal, and only our own words begin with the names of verdicts.
+the terminal, and what a model wrote is indented: only our own words begin with the names of verdicts.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from rich.console import Console
-from rich.live import Live
-from rich.markdown import Markdown
 from rich.text import Text
 
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.session.events import ApprovalNeeded, CallBegan, CallEnded, Note, SessionEvent, TextPiece
+from ironcurtain.session.transports.streamed_text import StreamedMarkdown, indented
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import cut, printable, visible
 
@@ -37,7 +36,7 @@ class EventDisplay:
         # The terminal breaks lines of ours; Markdown is broken here, or its long lines would be cut off.
         self._rendered = Console(file=stream, highlight=False, markup=False, emoji=False)
         self._text = ""
-        self._live: Live | None = None
+        self._markdown: StreamedMarkdown | None = None
         self._arguments: dict[str, str] = {}
 
     def show(self, event: SessionEvent) -> None:
@@ -63,24 +62,20 @@ class EventDisplay:
 
     def end_text(self) -> None:
         """End the text that is being written, if any is."""
-        if self._live is not None:
-            self._live.stop()
+        if self._markdown is not None:
+            self._markdown.end()
         elif self._text and not self._text.endswith("\n"):
             self.console.print()
-        self._text, self._live = "", None
+        self._text, self._markdown = "", None
 
     def _write(self, piece: str) -> None:
+        if self.console.is_terminal:
+            self._markdown = self._markdown or StreamedMarkdown(self._rendered)
+            self._markdown.add(lines(piece))
+            return
+        begins_line = not self._text or self._text.endswith("\n")
         self._text += piece
-        if not self.console.is_terminal:
-            self.console.print(lines(piece), end="")
-            return
-        shown = Markdown(lines(self._text), hyperlinks=False)
-        if self._live is not None:
-            self._live.update(shown)
-            return
-        # The first words are shown at once, what follows in the rhythm of the display.
-        self._live = Live(shown, console=self._rendered, refresh_per_second=12, vertical_overflow="visible")
-        self._live.start(refresh=True)
+        self.console.print(indented(lines(piece), begins_line=begins_line), end="")
 
     def _show_call(self, event: CallEnded) -> None:
         what = self._arguments.pop(event.id, "")

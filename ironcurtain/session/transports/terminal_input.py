@@ -1,4 +1,7 @@
-"""Lines that a person types: with history and completion where lines can be edited."""
+"""Lines that a person types: with history and completion where lines can be edited.
+
+What is written meanwhile (a server that started late) stands above the line, not in it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.patch_stdout import patch_stdout
 
 from ironcurtain.session.transports.asking import Read
 
@@ -17,7 +21,8 @@ def reader() -> Read:
     prompts: PromptSession[str] = PromptSession()
 
     async def read(prompt: str) -> str:
-        return await prompts.prompt_async(prompt)
+        with patch_stdout():
+            return await prompts.prompt_async(prompt)
 
     return read
 
@@ -36,6 +41,7 @@ def conversation_reader(history: Path, commands: Sequence[str]) -> Read:
     )
 
     async def read(prompt: str) -> str:
-        return await prompts.prompt_async(prompt)
+        with patch_stdout():
+            return await prompts.prompt_async(prompt)
 
     return read

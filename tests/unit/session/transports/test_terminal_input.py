@@ -1,0 +1,43 @@
+"""Lines that a person types, at a terminal on which other things are written, too."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from support.screen import shown
+from support.terminal import converse
+
+LATE = "ironcurtain: server git: 28 tools"
+PROGRAM = f"""
+import asyncio, sys
+from pathlib import Path
+from ironcurtain.session.transports.terminal_input import conversation_reader, reader
+
+async def main():
+    read = conversation_reader(Path(sys.argv[2]), []) if sys.argv[1] == "words" else reader()
+    reading = asyncio.ensure_future(read("> "))
+    await asyncio.sleep(1)
+    sys.stderr.write("{LATE}\\n")
+    print("said:", await reading)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("what", ["words", "answer"])
+def test_what_is_written_while_a_person_types_stands_above_their_line(tmp_path: Path, what: str) -> None:
+    pieces: list[bytes] = []
+    code, printed = converse(
+        [sys.executable, "-c", PROGRAM, what, str(tmp_path / "history")],
+        tmp_path,
+        {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
+        (">", "tidy"),
+        ("28 tools", " up\r"),
+        keep=pieces.append,
+    )
+    assert code == 0, printed
+    there = [line for line in shown(b"".join(pieces).decode(), 50) if line]
+    assert there == [LATE, "> tidy up", "said: tidy up"]
