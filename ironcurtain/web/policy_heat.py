@@ -19,13 +19,13 @@ class HeatCell:
     """What becomes of one tool's subjects of a role in one place.
 
     Attributes:
-        verdicts: Those that occur, each with its letter.
+        verdicts: Those that occur, each with its letter and a clause behind it, if there is one.
         clauses: The clauses behind them.
         is_sampled: Whether a verdict may be missing.
     """
 
     of: MatrixCell
-    verdicts: tuple[tuple[str, str], ...]
+    verdicts: tuple[tuple[str, str, str | None], ...]
     clauses: frozenset[str]
     is_sampled: bool
 
@@ -105,10 +105,10 @@ def _places(matrix: Matrix, server: str) -> Iterator[tuple[str, str, str, Row]]:
 
 
 def _cell(of: MatrixCell, row: Row) -> HeatCell:
-    occurring = {outcome.verdict for outcome in row.outcomes}
+    behind = {outcome.verdict: outcome.clause for outcome in reversed(row.outcomes)}
     return HeatCell(
         of,
-        tuple((verdict.value, LETTERS[verdict]) for verdict in Verdict if verdict in occurring),
+        tuple((verdict.value, LETTERS[verdict], behind[verdict]) for verdict in Verdict if verdict in behind),
         frozenset(outcome.clause for outcome in row.outcomes if outcome.clause is not None),
         row.exactness == "sampled",
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
+from pathlib import Path
 
 from ironcurtain.analysis.clauses.outcomes import clause_report
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
@@ -28,6 +30,7 @@ from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import GuaranteeReport, Guarantees
 from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.web.policy_outline import outline
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,13 @@ class PolicyFiles:
     Attributes:
         scenarios: The scenarios, and the world to assume.
         has_scenarios: Whether there is a file of them.
+        constitution: What the clauses were read from; a bundle may come without it.
     """
 
     bundle: Bundle
     scenarios: Scenarios
     has_scenarios: bool
+    constitution: Path
     guarantees: Guarantees | None
     waivers: Waivers | None
     engine: OpaCommand
@@ -55,6 +60,8 @@ class Sentence:
         place: `file:line`, empty where the bundle does not say.
         words: What becomes of it.
         findings: How many findings without a waiver are about it.
+        headings: The headings of the constitution that stand between it and the sentence before it, each with
+            its level from 0.
     """
 
     id: str
@@ -63,6 +70,7 @@ class Sentence:
     outcome: str
     words: str
     findings: int
+    headings: tuple[tuple[int, str], ...] = ()
 
 
 class PolicyReport:
@@ -93,6 +101,7 @@ class PolicyReport:
         )
         self.coverage: CoverageReport = coverage(told_apart, listed, engine)
         self.guarantees: GuaranteeReport = decide_guarantees(told_apart, engine)
+        self.outline = outline(files.constitution, (each.clause for each in self.clauses.clauses))
         self.effects = cache(self._effects)
         self.calls = cache(self._calls)
 
@@ -105,7 +114,11 @@ class PolicyReport:
     def sentences(self) -> tuple[Sentence, ...]:
         """The clauses in the order in which they stand."""
         ordered = sorted(self.clauses.clauses, key=lambda each: (each.clause.file, each.clause.line))
-        return tuple(map(self._sentence, ordered))
+        above = [(), *(self.outline.above.get(each.clause.id, ()) for each in ordered)]
+        return tuple(
+            self._sentence(each, _begun(before, now))
+            for each, (before, now) in zip(ordered, itertools.pairwise(above), strict=True)
+        )
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
@@ -118,11 +131,12 @@ class PolicyReport:
             for line in finding_lines(each)
         )
 
-    def _sentence(self, found: ClauseOutcome) -> Sentence:
+    def _sentence(self, found: ClauseOutcome, headings: tuple[tuple[int, str], ...]) -> Sentence:
         clause = found.clause
         about = [each for each in self.findings.unwaived("note") if each.clause == clause.id]
         place = f"{clause.file}:{clause.line}" if clause.line else ""
-        return Sentence(clause.id, clause.text, place, found.outcome, outcome_words(found), len(about))
+        words = outcome_words(found)
+        return Sentence(clause.id, clause.text, place, found.outcome, words, len(about), headings)
 
     def _effects(self, clause: str) -> Mapping[str, tuple[str, ...]]:
         """Return, under headings, all that is known of a clause.
@@ -146,3 +160,10 @@ class PolicyReport:
         """Return for each verdict of a cell the lines that show a call of it."""
         shown = shown_calls(self._analysis, cell, self._files.engine)
         return tuple(tuple(line.strip() for line in witness_lines(call)) for call in shown)
+
+
+def _begun(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    """Return the headings that begin between two sentences."""
+    pairs = itertools.zip_longest(before, now)
+    same = next((level for level, (old, new) in enumerate(pairs) if old != new), len(now))
+    return tuple(enumerate(now))[same:]

@@ -78,6 +78,7 @@ def examined(bundle: str, options: PolicyOptions) -> PolicyReport:
         bundle=policy.bundle,
         scenarios=assumed_scenarios(bundle, None),
         has_scenarios=policy.scenarios is not None,
+        constitution=policy.project.path("constitution"),
         guarantees=policy.beside(None, policy.project.settings.guarantees, Guarantees),
         waivers=policy.beside(None, "waivers.yaml", Waivers),
         engine=opa_command(options["opa"]),

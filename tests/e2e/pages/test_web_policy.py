@@ -48,7 +48,11 @@ def bundle(directory: Path, then: str) -> Path:
         directory,
         {"fs": [tool("read", path=["read-path"])]},
         [rule("notes", then, server=["fs"], paths={"roles": ["read-path"], "within": ["/srv/notes"]})],
-        policy={"clauses": [{"id": "C1", "text": f"Notes are for reading. {MARKUP}"}]},
+        policy={
+            "clauses": [
+                {"id": "C1", "text": f"Notes are for reading. {MARKUP}", "source": "constitution.md:3"}
+            ]
+        },
     )
 
 
@@ -88,6 +92,32 @@ def test_a_sentence_shows_what_it_causes(chromium: Browser, running: Web) -> Non
     for line in filter(None, map(str.strip, lines.splitlines())):
         expect(effects).to_contain_text(line)
     expect(shown.locator(".heat td.of-sentence").first).to_be_visible()
+
+
+def test_the_headings_of_the_constitution_stand_above_its_sentences(chromium: Browser, running: Web) -> None:
+    shown = opened(chromium, running, "/policy")
+    column = shown.get_by_role("navigation", name="Sentences").locator("ul")
+    expect(column.locator(".heading").first).to_be_visible(timeout=LONG)
+    written = [line.lstrip("# ") for line in (ROOT / "constitution.md").read_text().splitlines()]
+    seen = [each.splitlines()[0].strip() for each in column.locator("li").all_inner_texts()]
+    heading = "Files"
+    assert seen[seen.index(heading) + 1] == next(
+        line.removeprefix("- ") for line in written[written.index(heading) + 1 :] if line
+    )
+
+
+def test_of_a_constitution_that_was_changed_since_no_headings_are_shown(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "generated").mkdir()
+    path = bundle(tmp_path / "generated", "deny")
+    (tmp_path / "ironcurtain.toml").write_text('output = "generated"\n')
+    (tmp_path / "constitution.md").write_text("# Notes\n\nNotes are for writing.\n")
+    (tmp_path / "home").mkdir()
+    with web(tmp_path / "home", "--bundle", str(path)) as started:
+        shown = opened(chromium, started, "/policy")
+        expect(shown.get_by_text("constitution.md was changed since")).to_be_visible(timeout=LONG)
+        expect(shown.locator(".heading")).to_have_count(0)
 
 
 def test_a_cell_opens_calls_that_show_its_verdicts(chromium: Browser, running: Web) -> None:
@@ -200,8 +230,9 @@ def test_the_files_show_the_same_and_ask_for_nothing(
     shown.on("request", lambda request: asked.append(request.url))
     shown.goto(files[0].as_uri())
     expect(shown.locator("section.effects")).to_contain_text("Notes are for reading.")
-    expect(shown.locator(".heat .verdict.allow").first).to_be_visible()
+    shown.locator(".heat a.verdict.allow").first.click()
+    expect(shown).to_have_url(f"{files[0].as_uri()}#C1")
     shown.get_by_role("link", name="Compare").click()
     expect(shown.get_by_role("heading", name="Loosened: 1")).to_be_visible()
-    assert asked == [files[0].as_uri(), files[2].as_uri()]
+    assert [each.partition("#")[0] for each in asked] == [files[0].as_uri(), files[2].as_uri()]
     context.close()
