@@ -11,7 +11,6 @@ from typing import Literal
 
 import anyio
 
-from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
@@ -64,6 +63,10 @@ class AuditOptions:
 
         def keeper(key: bytes) -> RecordSanitizer:
             if self.values == "abstract":
+                from ironcurtain.analysis.replay.pseudonymization import (  # noqa: PLC0415 - few want it
+                    AbstractKeeper,
+                )
+
                 return AbstractKeeper(content, policy.loaded, key)
             return RedactingKeeper(policy.loaded, key, self.roles)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import mcp_types as types
@@ -13,8 +13,6 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
-from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing
-from ironcurtain.analysis.narrowing.report import NarrowedTool
 from ironcurtain.decision.decide import is_drifted
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
@@ -27,6 +25,10 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system.frozen import JsonValue
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
+    from ironcurtain.policy import Policy
 
 _MAX_PAGES = 100
 _NARROWING_PATIENCE = 5.0
@@ -81,10 +83,16 @@ class NarrowedTools:
 
 
 async def _narrow(enforced: PolicyInstance) -> Mapping[tuple[str, str], NarrowedTool]:
-    policy = enforced.policy
-    world = described_deployment(policy.loaded.deployment)
-    found = await run_blocking(partial(narrowing, policy.bundle, world, OpaCommand(policy.opa)))
+    found = await run_blocking(partial(_narrowing, enforced.policy))
     return {(tool.server, tool.tool): tool for tool in found.tools}
+
+
+def _narrowing(policy: Policy) -> Narrowing:
+    # Loaded here, in a thread of its own: the servers are started meanwhile.
+    from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing  # noqa: PLC0415
+
+    world = described_deployment(policy.loaded.deployment)
+    return narrowing(policy.bundle, world, OpaCommand(policy.opa))
 
 
 class Listing:

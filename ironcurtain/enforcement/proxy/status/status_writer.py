@@ -15,7 +15,7 @@ from ironcurtain.enforcement.proxy.listing import Listing
 from ironcurtain.enforcement.proxy.status.liveness_lock import running
 from ironcurtain.enforcement.proxy.status.report import ProxyStatus, ServerStatus
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
-from ironcurtain.engine.remote import RemoteEngine
+from ironcurtain.engine.engine import Engine
 from ironcurtain.settings import status_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write
@@ -96,7 +96,7 @@ class StatusWriter:
             pending=enforcer.broker.waiting,
             decisions=enforcer.rate.of_last_minute,
             trouble=enforcer.log.trouble,
-            nodes=await engine.states() if isinstance(engine, RemoteEngine) else (),
+            nodes=() if isinstance(engine, Engine) else await engine.states(),
             http=self._http,
         )
 
