@@ -30,7 +30,8 @@ _NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 class ThisHost:
     """A `HostView` that asks the kernel at every question and remembers nothing but where git is.
 
-    The view of one call also remembers where git found a repository: a push asks twice.
+    The view of one call also remembers where git found a repository, since a push asks twice, and directories
+    that were seen to tell `a` from `A`, in which no name in ASCII has another spelling.
 
     Args:
         home: Absolute path of the user's home directory; git's `HOME` where a server has no environment.
@@ -48,11 +49,12 @@ class ThisHost:
         self._minimal = Git.of({"HOME": home}, reachable)
         self._gits = {server: Git.of(environ, reachable) for server, environ in git_environ.items()}
         self._survey: Survey = survey
+        self._exact: set[str] | None = None
 
     def for_one_call(self) -> ThisHost:
         """See `HostView.for_one_call`."""
         view = copy.copy(self)
-        view._survey = survey_once()  # noqa: SLF001 - a copy of our own
+        view._survey, view._exact = survey_once(), set()  # noqa: SLF001 - a copy of our own
         return view
 
     def entry(self, path: str) -> FileEntry | None:
@@ -61,7 +63,7 @@ class ThisHost:
         if status is None:
             return None
         identity = (status.st_dev, status.st_ino)
-        return FileEntry(_kind(status.st_mode), identity, status.st_nlink, _stored_name(path, status))
+        return FileEntry(_kind(status.st_mode), identity, status.st_nlink, self._name(path, status))
 
     def readlink(self, path: str) -> str:
         """See `HostView.readlink`."""
@@ -89,6 +91,18 @@ class ThisHost:
     def remote(self, repository: str | None, remote: str | None, *, server: str) -> RemoteUrls:
         """See `HostView.remote`."""
         return remote_urls(repository, remote, git=self._git(server), surveyed=self._survey)
+
+    def _name(self, path: str, status: os.stat_result) -> str:
+        directory, _, name = path.rpartition("/")
+        if self._exact is None or not name.isascii():
+            return _stored_name(path, status)
+        other = name.swapcase()
+        if directory in self._exact or other == name:
+            return name
+        if not _is_another(f"{directory}/{other}", status):
+            return _stored_name(path, status)
+        self._exact.add(directory)
+        return name
 
     def _git(self, server: str) -> Git:
         return self._gits.get(server, self._minimal)
@@ -157,6 +171,16 @@ def _is_same(path: str, status: os.stat_result) -> bool:
     except OSError:
         return False
     return os.path.samestat(found, status)
+
+
+def _is_another(path: str, status: os.stat_result) -> bool:
+    """Tell whether the path was seen not to be another spelling of the file's."""
+    try:
+        return not os.path.samestat(os.lstat(_bytes(path)), status)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def _is_listed(listed: os.DirEntry[bytes], name: str, status: os.stat_result) -> bool:
