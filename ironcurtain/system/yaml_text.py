@@ -13,11 +13,22 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scanner import Scanner, ScannerError
 
 from ironcurtain.errors import FormatError, Place
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
+
+
+class _BoundedScanner(Scanner):
+    """Ends where brackets are nested deeper than any JSON: the time to read them grows with their square."""
+
+    def fetch_flow_collection_start(self, TokenClass: Any, to_push: str) -> None:  # noqa: ANN401, N803 - as there
+        if len(self.flow_context) >= json_text.MAX_DEPTH:
+            problem = f"nested deeper than {json_text.MAX_DEPTH} levels"
+            raise ScannerError(problem=problem, problem_mark=self.reader.get_mark())
+        super().fetch_flow_collection_start(TokenClass, to_push)
 
 
 def parse(text: str, source: str) -> JsonValue:
@@ -26,8 +37,10 @@ def parse(text: str, source: str) -> JsonValue:
     Raises:
         FormatError: With the place of the mistake, where it has one.
     """
+    reader = YAML(typ="safe", pure=True)
+    reader.Scanner = _BoundedScanner
     try:
-        value: JsonValue = YAML(typ="safe", pure=True).load(text)
+        value: JsonValue = reader.load(text)
         json_text.check(value, any_double=True)
     except MarkedYAMLError as error:
         mark = error.problem_mark

@@ -46,7 +46,9 @@ class Refusal:
 _OTHER_HOST = Refusal(421, "This address is not the one that `ironcurtain web` printed.")
 _OTHER_METHOD = Refusal(405, "This is not a way to use a page.")
 _OTHER_ORIGIN = Refusal(403, "This did not come from a page of `ironcurtain web`, so nothing was done.")
-_BAD_FORM = Refusal(400, "This is no form of a page of `ironcurtain web`, so nothing was done.")
+_BAD_FORM = Refusal(
+    400, "This is no form of a page of `ironcurtain web`, or it is too large, so nothing was done."
+)
 _STRANGER = Refusal(403, "This browser was not let in, or its eight hours are over, or the command ended.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -180,9 +181,7 @@ class PlaygroundPages:
         """Decide what stands in the fields, and answer with the page."""
         try:
             shown.call = shown.form.read(shown.typed)
-            shown.machine = parse_document(
-                shown.typed.get("machine", "").replace("\r\n", "\n"), _MACHINE_FILE, DescribedWorld
-            )
+            shown.machine = _machine(shown.typed.get("machine", ""))
         except IronCurtainError as error:
             shown.trouble = _said(error)
             return _page(request, playground, shown)
@@ -206,6 +205,12 @@ class PlaygroundPages:
 def machine_text(machine: DescribedWorld) -> str:
     """Return a machine as `world:` of scenarios describes it."""
     return yaml_text.written(machine.model_dump(mode="json", exclude_defaults=True) | {"home": machine.home})
+
+
+@lru_cache(maxsize=8)
+def _machine(text: str) -> DescribedWorld:
+    """Read a machine; while somebody types a call, it is mostly the one of before."""
+    return parse_document(text.replace("\r\n", "\n"), _MACHINE_FILE, DescribedWorld)
 
 
 def _keep(playground: Playground, shown: Shown, given: Mapping[str, str]) -> None:
