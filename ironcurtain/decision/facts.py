@@ -109,7 +109,7 @@ def stated_facts(facts: Mapping[str, Fact], stated: Mapping[str, JsonValue], at:
     fields = [f"{name}/{field}" for name, record in nested.items() for field in record]
     for name in (*fields, *plain):
         if name not in types:
-            raise ScenarioError(f"no fact {name!r} is declared{near(name, types)}")
+            raise _unknown_fact(facts, name, types)
     time = None if at is None else moment(at)
     if at is not None and time is None:
         raise ScenarioError(f"`at` {at!r} is no time with its zone, such as 2026-03-02T09:00:00Z")
@@ -121,6 +121,18 @@ def stated_facts(facts: Mapping[str, Fact], stated: Mapping[str, JsonValue], at:
                 hint="An instant needs `at`." if types[name] == "instant" and at is None else "",
             )
     return seen
+
+
+def _unknown_fact(facts: Mapping[str, Fact], name: str, types: Mapping[str, str]) -> ScenarioError:
+    """Return what is wrong with a stated name that is no fact's, or a record's without its fields."""
+    fact = facts.get(name)
+    if not isinstance(fact, RecordFact):
+        return ScenarioError(f"no fact {name!r} is declared{near(name, types)}")
+    field = next(iter(fact.fields))
+    return ScenarioError(
+        f"the fact {name!r} is a record, so its value is an object of its fields",
+        hint=f'Write {{"{name}": {{"{field}": …}}}}.',
+    )
 
 
 def _can_be(fact: Fact | None, value: JsonValue) -> bool:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import counted
 
 MINUTES_OF_WEEK: Final = 7 * 24 * 60
 """Minutes of a week; minute 0 is Monday 00:00."""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_UNITS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
 _DURATION = re.compile(r"([0-9]{1,7})([smhd])")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _HOUR = 60
@@ -31,6 +33,13 @@ def seconds_of(duration: str) -> int:
         msg = f"{duration!r} is no duration such as 30m, 24h or 7d"
         raise ValueError(msg)
     return int(found[1]) * _SECONDS[found[2]]
+
+
+def duration_words(seconds: int) -> str:
+    """Return seconds in words, in the largest unit of which they are a whole number above one: `30 days`."""
+    whole = (unit for unit in _UNITS if seconds % _SECONDS[unit] == 0 and seconds // _SECONDS[unit] > 1)
+    unit = next(whole, "s")
+    return counted(seconds // _SECONDS[unit], _UNITS[unit])
 
 
 def minutes_within(times: Iterable[str]) -> tuple[tuple[int, int], ...]:

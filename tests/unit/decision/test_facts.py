@@ -96,6 +96,7 @@ def test_people_state_facts_by_name_or_as_a_decision_sees_them() -> None:
 @pytest.mark.parametrize(
     ("stated", "at", "words"),
     [
+        ({"order": ["pending"]}, None, "'order' is a record, so its value is an object of its fields"),
         ({"order": {"state": "a"}}, None, "no fact 'order/state' is declared; did you mean"),
         ({"payed": 5}, None, "no fact 'payed' is declared; did you mean 'paid'"),
         ({"order": {"status": 5}}, None, "'order/status' is of type string"),

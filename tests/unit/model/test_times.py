@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.model.times import minutes_within, times_words
+from ironcurtain.model.times import duration_words, minutes_within, times_words
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,20 @@ def test_what_is_said_means_what_was_written(written: str) -> None:
     intervals = minutes_within([written])
     said = times_words([bound for each in intervals for bound in each])
     assert minutes_within(said.split(", ")) == intervals
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (2592000, "30 days"),
+        (86400, "24 hours"),
+        (7200, "2 hours"),
+        (3600, "60 minutes"),
+        (60, "60 seconds"),
+        (86401, "86,401 seconds"),
+        (1, "1 second"),
+        (0, "0 seconds"),
+    ],
+)
+def test_durations_are_said_in_the_largest_unit_of_which_there_are_several(seconds: int, said: str) -> None:
+    assert duration_words(seconds) == said

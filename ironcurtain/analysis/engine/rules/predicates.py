@@ -45,11 +45,15 @@ Values: TypeAlias = Mapping[Root, dict[str, JsonValue]]
 """The arguments, the caller facts and the declared facts of a call."""
 
 _ORDERED = {"lt", "le", "gt", "ge"}
-_UNKNOWN: Literal["or unknown"] = "or unknown"
-_KEY: TypeAdapter[tuple[Root, ValueTest] | tuple[Root, ValueTest, Literal["or unknown"]]] = TypeAdapter(
-    tuple[Root, ValueTest] | tuple[Root, ValueTest, Literal["or unknown"]]
+_Mark: TypeAlias = Literal["age", "or unknown"]
+_UNKNOWN: _Mark = "or unknown"
+_AGE: _Mark = "age"
+_Key: TypeAlias = (
+    tuple[Root, ValueTest] | tuple[Root, ValueTest, _Mark] | tuple[Root, ValueTest, _Mark, _Mark]
 )
-"""What the key of a rule's test holds: where its pointer begins, the test, and whether it holds unknown."""
+_KEY: TypeAdapter[_Key] = TypeAdapter(_Key)
+"""What the key of a rule's test holds: where its pointer begins, the test, and what else is so: that it is
+about an age, that it holds unknown."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ class Predicate:
         when: the test of a conditional role.
         said: The test as the rule has it, where `condition` says the same otherwise.
         unknown: Whether it holds where a fact that it needs is not known, as in rules that ask or deny.
+        age: Whether it compares the age of an instant, in seconds.
     """
 
     key: str
@@ -71,6 +76,7 @@ class Predicate:
     when: When | None = None
     unknown: bool = False
     said: ValueTest | None = None
+    age: bool = False
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -185,12 +191,12 @@ class Predicate:
         return bool(results) and (any(results) if test.over == "some" else all(results))
 
 
-def rule_predicate(root: Root, condition: ValueTest, then: Verdict) -> Predicate:
-    """Return the predicate of a test in a rule of a verdict."""
+def rule_predicate(root: Root, condition: ValueTest, then: Verdict, *, age: bool = False) -> Predicate:
+    """Return the predicate of a test in a rule of a verdict; `age` of a test of how old an instant is."""
     content: list[JsonValue] = [root, condition.model_dump(mode="json", exclude_defaults=True)]
     unknown = needs(root, condition).any and holds_unknown(then)
-    key = json_text.canonical([*content, _UNKNOWN] if unknown else content).decode()
-    return Predicate(key, root, condition=condition.as_expression, unknown=unknown, said=condition)
+    content += ([_AGE] if age else []) + ([_UNKNOWN] if unknown else [])
+    return _predicate(json_text.canonical(content).decode(), root, condition, unknown=unknown, age=age)
 
 
 def rule_predicates(condition: If, then: Verdict) -> tuple[Predicate, ...]:
@@ -198,14 +204,22 @@ def rule_predicates(condition: If, then: Verdict) -> tuple[Predicate, ...]:
     return (
         *(rule_predicate("args", test, then) for test in condition.args or ()),
         *(rule_predicate("caller", test, then) for test in condition.caller or ()),
-        *(rule_predicate("facts", test.test, then) for test in condition.facts or ()),
+        *(
+            rule_predicate("facts", test.test, then, age=test.op in ("older_than", "younger_than"))
+            for test in condition.facts or ()
+        ),
     )
 
 
 def predicate_of_key(key: str) -> Predicate:
     """Return the predicate of a rule's test that a key was made of."""
-    root, condition, *rest = _KEY.validate_json(key)
-    return Predicate(key, root, condition=condition.as_expression, unknown=bool(rest), said=condition)
+    root, condition, *marks = _KEY.validate_json(key)
+    return _predicate(key, root, condition, unknown=_UNKNOWN in marks, age=_AGE in marks)
+
+
+def _predicate(key: str, root: Root, condition: ValueTest, *, unknown: bool, age: bool) -> Predicate:
+    held = condition.as_expression
+    return Predicate(key, root, condition=held, unknown=unknown, said=condition, age=age)
 
 
 def role_predicate(when: When) -> Predicate:

@@ -11,7 +11,7 @@ from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.decision.canonical.pointers import steps_of
 from ironcurtain.model.conditions import ValueTest
 from ironcurtain.model.operators import scale_of
-from ironcurtain.model.times import times_words
+from ironcurtain.model.times import duration_words, times_words
 from ironcurtain.model.unknown_facts import MEMBERSHIP, Root, operands, reference
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -103,7 +103,7 @@ def predicate_words(predicate: Predicate) -> str:
     if test.op == "present":
         words = f"{name} is {'given' if test.value else 'absent'}"
         return f"{words} or unknown" if predicate.unknown and test.value else words
-    words = _compared(name, test.op, test.value)
+    words = _aged(name, test) if predicate.age else _compared(name, test.op, test.value)
     words += " without regard to case" if test.ignore_case else ""
     words += " or absent" if test.or_absent else ""
     return f"{words} or unknown" if predicate.unknown else words
@@ -136,6 +136,12 @@ def _compared(name: str, op: str, value: JsonValue) -> str:
     if op in ("in", "not_in"):
         return f"{name} {'in' if op == 'in' else 'not in'} {', '.join(map(_value, operands(op, value)))}"
     return f"{name} {_SIGNS[op]} {_value(value)}"
+
+
+def _aged(name: str, test: ValueTest) -> str:
+    """Return a test of an age: how many seconds ago an instant was."""
+    seconds = test.value if isinstance(test.value, int) else 0
+    return f"{name} is {'more' if test.op == 'gt' else 'less'} than {duration_words(seconds)} ago"
 
 
 def _value(value: JsonValue) -> str:
