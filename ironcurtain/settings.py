@@ -173,6 +173,11 @@ def status_directory() -> Path:
     return user_directory() / "status"
 
 
+def narrowing_directory() -> Path:
+    """Return where proxies of this user keep what policies leave of their tools, for the next start."""
+    return user_directory() / "narrowing"
+
+
 def state_directory() -> Path:
     """Return where proxies of this user keep what outlives their sessions: the totals of counters."""
     return user_directory() / "state"

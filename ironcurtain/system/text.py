@@ -128,7 +128,7 @@ _RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 
 def is_hidden(character: str) -> bool:
     """Tell whether a person could overlook the character or be misled by it."""
-    if character == " ":
+    if " " <= character <= "~":
         return False
     return (
         unicodedata.category(character) in _HIDDEN_CATEGORIES

@@ -43,7 +43,10 @@ _LAST_SHORT_ESCAPE = 0xFFFF
 
 def string(text: str) -> str:
     """Return the text as a Rego string literal in double quotes."""
-    return "".join(_rego_character(character) for character in json.dumps(text, ensure_ascii=False))
+    quoted = json.dumps(text, ensure_ascii=False)
+    if quoted.isascii() and quoted.isprintable():
+        return quoted
+    return "".join(map(_rego_character, quoted))
 
 
 def term(value: JsonSource) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from ironcurtain.decision.decide import is_drifted
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
+from ironcurtain.enforcement.proxy.kept_narrowing import kept_narrowing
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
@@ -83,7 +84,8 @@ class NarrowedTools:
 
 
 async def _narrow(enforced: PolicyInstance) -> Mapping[tuple[str, str], NarrowedTool]:
-    found = await run_blocking(partial(_narrowing, enforced.policy))
+    policy = enforced.policy
+    found = await run_blocking(partial(kept_narrowing, policy, partial(_narrowing, policy)))
     return {(tool.server, tool.tool): tool for tool in found.tools}
 
 
