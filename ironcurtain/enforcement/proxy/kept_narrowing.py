@@ -64,10 +64,11 @@ def _keep(place: Path, found: Narrowing) -> None:
 def _key(policy: Policy) -> str:
     """Return a digest of all that the result depends on."""
     deployment = policy.loaded.deployment
-    paths = [deployment.home, deployment.sandbox, *deployment.protected, *deployment.working_roots.values()]
+    protected = sorted(deployment.protected)  # their order differs from start to start and means nothing
+    paths = [deployment.home, deployment.sandbox, *protected, *deployment.working_roots.values()]
     inputs = [
         digest_bytes(policy.bundle.archive()),
-        asdict(deployment),
+        {**asdict(deployment), "protected": protected},
         # Where `..` leads depends on the disk.
         [os.path.realpath(path) for path in paths if path is not None],
         [policy.opa.version, *_state([policy.opa.path])],

@@ -33,16 +33,16 @@ class Worker:
         )
 
 
-def policy_at(sandbox: Path) -> Policy:
+def policy_at(sandbox: Path, *protected: str) -> Policy:
     sandbox.mkdir(exist_ok=True)
-    return Policy.load(GENERATED / "bundle", sandbox=sandbox)
+    return Policy.load(GENERATED / "bundle", sandbox=sandbox, protected=protected)
 
 
 def test_the_same_policy_at_the_same_place_is_worked_out_once(tmp_path: Path) -> None:
-    policy = policy_at(tmp_path / "work")
+    policy = policy_at(tmp_path / "work", "/srv/a", "/srv/b")
     worker = Worker(policy)
     first = kept_narrowing(policy, worker)
-    again = policy_at(tmp_path / "work")
+    again = policy_at(tmp_path / "work", "/srv/b", "/srv/a")
     assert (kept_narrowing(again, worker), worker.times) == (first, 1)
     (kept,) = narrowing_directory().iterdir()
     assert kept.stat().st_mode & 0o777 == 0o600
