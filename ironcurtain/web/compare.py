@@ -9,7 +9,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ironcurtain.analysis.diff.report import Change, Difference, details, same_words, statement
+from ironcurtain.analysis.diff.report import (
+    Change,
+    Difference,
+    details,
+    same_words,
+    statement,
+    words_details,
+    words_statement,
+)
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.errors import UsageError
 from ironcurtain.web.access import Access
@@ -47,6 +55,11 @@ class Comparison:
             ]
             for direction, title in _TITLES.items()
         }
+
+    @property
+    def words(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What both say in other words, each with the words on both sides."""
+        return [(words_statement(each), tuple(words_details(each))) for each in self.difference.words]
 
     @property
     def same(self) -> str:

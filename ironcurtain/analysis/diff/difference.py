@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_minimum
 from ironcurtain.analysis.diff.change_fingerprint import TOLD, cell_content, space_content, tool_content
+from ironcurtain.analysis.diff.other_words import other_words
 from ironcurtain.analysis.diff.report import Change, Decided, Difference, DifferentCall
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
@@ -85,6 +86,7 @@ def difference(
         new_revision=new.revision,
         exactness="sampled" if gaps else "exact",
         reasons=tuple(sorted({f"{space.server}/{space.tool}: {gap}" for space, gap in gaps})),
+        words=other_words(*(side.content for side in policies)) if only is None else (),
         changes=tuple(sorted(changes, key=lambda c: (c.direction, c.tools, c.roles, c.where, c.when))),
         world=world,
     )

@@ -81,6 +81,20 @@ class Change(Frozen):
     meaning: str = ""
 
 
+class OtherWords(Frozen):
+    """A sentence, or what is told of a rule (its clause and reason), that is not the same in both policies.
+
+    Attributes:
+        name: The clause's id or the rule's name.
+        old: Its words before; None where there was none. `new`: its words now.
+    """
+
+    of: Literal["clause", "rule"]
+    name: str
+    old: str | None = None
+    new: str | None = None
+
+
 class Difference(Frozen):
     """The result of comparing two policies in one assumed world.
 
@@ -88,6 +102,7 @@ class Difference(Frozen):
         exactness: `sampled` where something may have been missed, for the `reasons` given.
         changes: What was found. Where there are none, that the policies decide every call alike is `proved`
             if the comparison is exact; otherwise no difference was found, and that is all.
+        words: What the policies say in other words, from which no verdict follows.
     """
 
     format: Literal["ironcurtain/difference/v1"] = "ironcurtain/difference/v1"
@@ -96,6 +111,7 @@ class Difference(Frozen):
     exactness: Exactness
     reasons: tuple[str, ...] = ()
     changes: tuple[Change, ...]
+    words: tuple[OtherWords, ...] = Field(default=(), exclude_if=is_empty)
     world: DescribedWorld
 
     @property
@@ -146,6 +162,11 @@ def _lines(
         for each in changes:
             yield change.format(f"{show(statement(each))} ({each.id})")
             yield from (detail.format(show(line)) for line in (*details(each), *said.get(each.id, ())))
+    if result.words:
+        yield heading.format(f"In other words: {len(result.words)}")
+    for words in result.words:
+        yield change.format(show(words_statement(words)))
+        yield from (detail.format(show(line)) for line in words_details(words))
     if result.proof is not Proof.FOUND:
         yield same_words(result.proof)
     yield from (f"sampled, not exact: {show(visible(reason))}" for reason in result.reasons)
@@ -156,6 +177,20 @@ def same_words(proof: Proof) -> str:
     if proof is Proof.PROVED:
         return "The two policies decide every call alike: proved."
     return "No call was found that the two policies decide differently; that there is none is not proved."
+
+
+def words_statement(words: OtherWords) -> str:
+    """Return in one line what is said otherwise; safe to show."""
+    how = "is new" if words.old is None else "is gone" if words.new is None else "says it otherwise"
+    return f"{words.of} {visible(words.name)} {how}"
+
+
+def words_details(words: OtherWords) -> Iterator[str]:
+    """Yield the words on both sides; safe to show."""
+    if words.old is not None:
+        yield f"was: {visible(words.old)}"
+    if words.new is not None:
+        yield f"now: {visible(words.new)}"
 
 
 def statement(change: Change) -> str:
