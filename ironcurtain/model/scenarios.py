@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -78,19 +78,45 @@ class ScenarioCall(Frozen):
         return value
 
 
-class Scenario(Frozen):
-    """One call and what must come of it: the verdict and, where given, the deciding rule."""
+class _Expected(Frozen):
+    """What must come of a call: the verdict and, where given, the deciding rule and who is asked.
+
+    Attributes:
+        approvers: Of a call that is escalated: the names of all whose approval it must need, none for anybody;
+            None where that does not matter.
+    """
+
+    expect: Verdict
+    rule: str | None = None
+    approvers: tuple[Slug, ...] | None = Field(default=None, exclude_if=lambda value: value is None)
+
+    @model_validator(mode="after")
+    def _only_who_is_asked_approves(self) -> Self:
+        if self.approvers is not None and self.expect is not Verdict.ESCALATE:
+            msg = f"`approvers` are for a call that is to be escalated; this one expects {self.expect}"
+            raise ValueError(msg)
+        return self
+
+    def is_met(self, verdict: Verdict, rule: str, approvers: tuple[str, ...]) -> bool:
+        """Tell whether a decision is what must come of the call."""
+        return (
+            verdict is self.expect
+            and self.rule in (None, rule)
+            and (self.approvers is None or {*self.approvers} == {*approvers})
+        )
+
+
+class Scenario(_Expected):
+    """One call and what must come of it."""
 
     id: Slug
     call: ScenarioCall
-    expect: Verdict
-    rule: str | None = None
     clause: str | None = None
     why: str = ""
     origin: Literal["handwritten", "generated", "intent", "answer"] = "handwritten"
 
 
-class Step(Frozen):
+class Step(_Expected):
     """One call of a scenario with steps, and what must come of it.
 
     Attributes:
@@ -103,8 +129,6 @@ class Step(Frozen):
     """
 
     call: ScenarioCall
-    expect: Verdict
-    rule: str | None = None
     clause: str | None = None
     approved: bool = False
     result: dict[str, JsonValue] | None = None
@@ -148,6 +172,7 @@ class SteppedScenario(Frozen):
                 call=step.call,
                 expect=step.expect,
                 rule=step.rule,
+                approvers=step.approvers,
                 clause=step.clause or (self.clause if number == last else None),
                 why=self.why,
                 origin=self.origin,

@@ -167,6 +167,7 @@ def mutants(source: PolicySource) -> list[Mutant]:
 class _Maker:
     def __init__(self, policy: CompiledPolicy, lists: Lists, registry: Registry) -> None:
         self._rules = policy.rules
+        self._approvers = sorted(policy.approvers)
         self._lists = lists.lists
         self._registry = registry
         self._named: dict[str, set[str]] = {}
@@ -179,6 +180,7 @@ class _Maker:
         yield Mutant("rule dropped", rule, f"without {rule.name}", {position: None})
         for changed, kind, words in (
             *self._verdicts(rule),
+            *self._asked(rule),
             *self._patterns(rule),
             *self._bounds(rule),
             *self._roles(rule),
@@ -191,6 +193,13 @@ class _Maker:
         for verdict in Verdict:
             if verdict is not rule.then:
                 yield _with_verdict(rule, verdict), "verdict changed", f"{rule.then} becomes {verdict}"
+
+    def _asked(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
+        """Ask somebody else than the approver whom a rule names: each other one, and anybody."""
+        if rule.approver is not None:
+            for other in (None, *(name for name in self._approvers if name != rule.approver)):
+                changed = rule.model_copy(update={"approver": other})
+                yield changed, "approver changed", f"asks {other or 'anybody'}, not {rule.approver}"
 
     def _patterns(self, rule: Rule) -> Iterator[tuple[Rule, MutationKind, str]]:
         for key, number, condition in _conditions(rule.if_):

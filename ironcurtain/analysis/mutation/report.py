@@ -10,6 +10,7 @@ from ironcurtain.system.frozen import Frozen
 MutationKind: TypeAlias = Literal[
     "rule dropped",
     "verdict changed",
+    "approver changed",
     "pattern widened",
     "pattern narrowed",
     "order swapped",

@@ -108,8 +108,9 @@ def _hold_without_mutants(scenarios: Iterable[Scenario], decisions: Mapping[str,
 
 def _passes(scenario: Scenario, decided: Decision) -> bool:
     rule = decided.rule.partition(_MARK)[0]
-    same_rule = scenario.rule is None or rule == scenario.rule[:_LONGEST] or decided.rule == scenario.rule
-    return decided.verdict is scenario.expect and same_rule
+    named = scenario.rule is not None and rule == scenario.rule[:_LONGEST]
+    said = scenario.rule if named and scenario.rule is not None else decided.rule
+    return scenario.is_met(decided.verdict, said, decided.approvers)
 
 
 def _as(prepared: Prepared, mutant: str) -> Prepared:

@@ -137,6 +137,7 @@ def _missing(mutant: Mutant, change: Change) -> Scenario:
             facts=witness.facts or None,
         ),
         expect=witness.old.verdict,
+        approvers=witness.old.approvers if witness.new.verdict is witness.old.verdict else None,
         clause=witness.old.clause,
         why=f"Notices {mutant.kind}: {mutant.change}.",
     )

@@ -17,6 +17,8 @@ def item_text(scenario: Scenario) -> str:
     """Return one item of a `scenarios` list, indented by two spaces."""
     call = scenario.call.model_dump(mode="json", exclude_defaults=True)
     lines = [f"  - id: {scenario.id}", f"    call: {_flow(call)}", f"    expect: {scenario.expect}"]
+    if scenario.approvers is not None:
+        lines.append(f"    approvers: {_flow([*scenario.approvers])}")
     if scenario.clause:
         lines.append(f"    clause: {scenario.clause}")
     if scenario.why:

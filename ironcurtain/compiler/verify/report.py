@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from pydantic import Field
 from ironcurtain.analysis.clauses.report import ClauseOutcome
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.frozen import Frozen, is_empty
 from ironcurtain.system.text import visible
 
 
@@ -40,13 +41,28 @@ class Mismatch(Frozen):
     call: str
     expected: Verdict
     expected_rule: str | None = None
+    expected_approvers: tuple[str, ...] | None = Field(default=None, exclude_if=lambda value: value is None)
     got: Verdict
+    approvers: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     rule: str
     reason: str
     clause: str | None = None
     origin: str
     wrong_clause: Literal["unknown", "other"] | None = None
     deciding: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def shown_approvers(self) -> tuple[str, ...] | None:
+        """Who is asked, where somebody said who must be."""
+        asks = self.expected_approvers is not None and self.got is Verdict.ESCALATE
+        return self.approvers if asks else None
+
+
+def asked_words(verdict: Verdict, approvers: Sequence[str] | None) -> str:
+    """Return a verdict with whose approval it needs: None where that does not matter, none for anybody."""
+    if approvers is None:
+        return str(verdict)
+    return f"{verdict} asked of {' and '.join(map(visible, approvers)) or 'anybody'}"
 
 
 class Verification(Frozen):

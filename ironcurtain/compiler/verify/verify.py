@@ -24,7 +24,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.revision import is_test
 from ironcurtain.compiler.render.input_schema import policy_input_schema
 from ironcurtain.compiler.render.render import SCHEMA
-from ironcurtain.compiler.verify.report import Check, Mismatch, Verification
+from ironcurtain.compiler.verify.report import Check, Mismatch, Verification, asked_words
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
@@ -171,7 +171,7 @@ def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> Check:
 
 
 def _is_met(scenario: Scenario, decision: Decision) -> bool:
-    return decision.verdict is scenario.expect and scenario.rule in (None, decision.rule)
+    return scenario.is_met(decision.verdict, decision.rule, decision.approvers)
 
 
 def _mismatch(scenario: Scenario, decision: Decision, content: PolicyContent) -> Mismatch | None:
@@ -186,7 +186,9 @@ def _mismatch(scenario: Scenario, decision: Decision, content: PolicyContent) ->
         call=f"{visible(call.server)}/{visible(call.tool)} {marked(arguments)[:_MAX_CALL]}",
         expected=scenario.expect,
         expected_rule=scenario.rule,
+        expected_approvers=scenario.approvers,
         got=decision.verdict,
+        approvers=decision.approvers,
         rule=decision.rule,
         reason=decision.reason,
         clause=scenario.clause,
@@ -210,7 +212,8 @@ def report_lines(result: Verification) -> list[str]:
 
 
 def _row(mismatch: Mismatch) -> Mapping[str, str]:
-    expected, got = f"{mismatch.expected}", f"{mismatch.got}"
+    expected = asked_words(mismatch.expected, mismatch.expected_approvers)
+    got = asked_words(mismatch.got, mismatch.shown_approvers)
     if mismatch.expected_rule:
         expected += f" by {mismatch.expected_rule}"
     if mismatch.wrong_clause is not None:

@@ -11,7 +11,7 @@ from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.rules.checks.policy import did_you_mean
 from ironcurtain.compiler.verify import report
 from ironcurtain.compiler.verify.gate_report import Check, Problem
-from ironcurtain.compiler.verify.report import Mismatch, clause_mend, clause_words
+from ironcurtain.compiler.verify.report import Mismatch, asked_words, clause_mend, clause_words
 from ironcurtain.integrations.gate.subject import SCENARIOS, scenario_place
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text
@@ -138,8 +138,9 @@ def _failed(subject: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) 
     return Problem(
         id=mismatch.scenario,
         message=(
-            f"scenario {mismatch.scenario}: expected {mismatch.expected}{rule}, "
-            f"got {mismatch.got} by {mismatch.rule}"
+            f"scenario {mismatch.scenario}: expected "
+            f"{asked_words(mismatch.expected, mismatch.expected_approvers)}{rule}, "
+            f"got {asked_words(mismatch.got, mismatch.shown_approvers)} by {mismatch.rule}"
         ),
         clause=mismatch.clause,
         file=file,

@@ -32,10 +32,10 @@ TOOLS = {
 FRIENDS = {"friends": {"type": "recipient", "resolved": ["ann@example.com"]}}
 
 
-def made(*rules: dict[str, Any]) -> tuple[PolicySource, list[Mutant]]:
+def made(*rules: dict[str, Any], **more: Any) -> tuple[PolicySource, list[Mutant]]:
     annotated = annotations_of(TOOLS)
     bundle = assemble(
-        compiled(list(rules)),
+        compiled(list(rules), **more),
         annotated,
         named_lists(FRIENDS),
         registry=Registry(annotated.roles),
@@ -45,14 +45,25 @@ def made(*rules: dict[str, Any]) -> tuple[PolicySource, list[Mutant]]:
     return source, mutants(source)
 
 
-def changes(kind: str, *rules: dict[str, Any]) -> list[str]:
-    return [each.change for each in made(*rules)[1] if each.kind == kind]
+def changes(kind: str, *rules: dict[str, Any], **more: Any) -> list[str]:
+    return [each.change for each in made(*rules, **more)[1] if each.kind == kind]
 
 
 def test_every_rule_is_dropped_and_gets_the_other_verdicts() -> None:
     one = rule("r", "escalate", tool=["fetch"], roles=["fetch-url"])
     assert changes("rule dropped", one) == ["without r"]
     assert changes("verdict changed", one) == ["r: escalate becomes allow", "r: escalate becomes deny"]
+
+
+def test_somebody_else_than_the_named_approver_is_asked() -> None:
+    people = {name: {"meaning": "Somebody."} for name in ("auditor", "boss", "customer")}
+    one = {**rule("r", "escalate", tool=["fetch"]), "approver": "boss"}
+    anybody = rule("s", "escalate", tool=["send"])
+    assert changes("approver changed", one, anybody, approvers=people) == [
+        "r: asks anybody, not boss",
+        "r: asks auditor, not boss",
+        "r: asks customer, not boss",
+    ]
 
 
 PATTERNS: list[tuple[str, dict[str, Any], list[str], list[str]]] = [

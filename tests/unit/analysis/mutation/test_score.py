@@ -157,3 +157,48 @@ def test_a_policy_that_fails_its_own_scenarios_has_no_score() -> None:
     spoilt = wrong.scenarios[0].model_copy(update={"expect": "deny", "rule": None})
     with pytest.raises(VerificationError, match="the scenario docs expects deny"):
         score(wrong.model_copy(update={"entries": (spoilt,)}))
+
+
+PEOPLE = {
+    "customer": {"meaning": "Whom the agent acts for.", "is_caller": True},
+    "supervisor": {"meaning": "Who leads the desk."},
+}
+ASKING = [{**rule("ask", "escalate", tool=["read"]), "approver": "supervisor"}]
+
+
+def asking(approvers: list[str] | None) -> MutationReport:
+    annotated = annotations_of({"files": [READ]})
+    made = assemble(
+        compiled(ASKING, approvers=PEOPLE),
+        annotated,
+        registry=Registry(annotated.roles),
+        release=Release(engine_version="test"),
+    )
+    call = {"server": "files", "tool": "read", "arguments": {"path": "~/a"}}
+    asked = {"id": "asked", "call": call, "expect": "escalate", "rule": "ask"}
+    document: dict[str, Any] = {
+        "format": "ironcurtain/scenarios/v1",
+        "world": {"sandbox": None},
+        "scenarios": [asked if approvers is None else {**asked, "approvers": approvers}],
+    }
+    known = parse_document(json_text.pretty(document), "scenarios.yaml", Scenarios)
+    return mutation_score(made, known, None, OpaCommand(find()))
+
+
+def test_a_scenario_that_names_who_is_asked_notices_that_somebody_else_is() -> None:
+    for other in ("anybody", "customer"):
+        assert outcome(asking(["supervisor"]), f"ask: asks {other}, not supervisor") == (
+            "killed",
+            "scenario asked",
+        )
+        survived = asking(None)
+        change = f"ask: asks {other}, not supervisor"
+        assert outcome(survived, change) == ("survived", None)
+        missing = next(each.scenario for each in survived.mutants if each.change == change)
+        assert missing is not None
+        assert missing.approvers == ("supervisor",)
+
+
+def test_a_scenario_that_names_somebody_else_fails() -> None:
+    with pytest.raises(VerificationError, match="asked"):
+        asking(["customer"])
