@@ -82,8 +82,8 @@ class _Expected(Frozen):
     """What must come of a call: the verdict and, where given, the deciding rule and who is asked.
 
     Attributes:
-        approvers: Of a call that is escalated: the names of all whose approval it must need, none for anybody;
-            None where that does not matter.
+        approvers: Of a call that is escalated: the names of all whose approval it must need, none for
+            anybody; None where that does not matter.
     """
 
     expect: Verdict
