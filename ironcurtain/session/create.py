@@ -32,7 +32,7 @@ from ironcurtain.session.events import EventListener, Listeners
 from ironcurtain.session.history import UNKNOWN, completed
 from ironcurtain.session.limits import NO_LIMITS, TURN, Budget, Limits
 from ironcurtain.session.log import session_log
-from ironcurtain.session.model import open_model
+from ironcurtain.session.model import SessionModel, open_model
 from ironcurtain.session.record import SessionRecord
 from ironcurtain.session.rules import SessionRules
 from ironcurtain.session.session import Parts, Session
@@ -117,12 +117,14 @@ async def create_session(
         say: Is told what the proxy tells the person who starts it.
 
     Raises:
-        UsageError: If the model or the session is not known, or the workspace holds the policy.
+        UsageError: If the model or the session is not known, the workspace holds the policy, or a cost is
+            limited that nobody knows.
         SessionError: If the session to resume was begun under another policy, or in another workspace.
         BusyError: If another process has the session open.
         IronCurtainError: If something else that is needed cannot be had; then nothing was started.
     """
     opened = open_model(model)
+    _check_cost(settings, opened)
     _check_workspace(settings, workspace)
     policy = await asyncio.to_thread(_load, settings, workspace)
     hearing, recorded = Listeners(listeners), LastDecision()
@@ -130,7 +132,7 @@ async def create_session(
         stack.push_async_callback(opened.client.aclose)
         directory = stack.enter_context(_directory(resume, opened.name, policy.revision, workspace))
         directory.keep(completed(directory.messages, UNKNOWN))
-        stack.enter_context(session_log(directory.path / LOG, directory.record.id, opened.secret))
+        stack.enter_context(session_log(directory.path / LOG, directory.record.id, opened.access.secret))
         options = _options(settings, workspace, directory.record.id)
         words = UserWords(policy.loaded.deployment.home, directory.words)
         in_process = partial(InProcessClient, records=recorded, asked=hearing.asked, words=words)
@@ -265,6 +267,19 @@ def _options(settings: SessionSettings, workspace: Path | None, session: str) ->
         caller=settings.caller,
         state=settings.state,
     )
+
+
+def _check_cost(settings: SessionSettings, model: SessionModel) -> None:
+    """See that a limited cost is one that can be known.
+
+    Raises:
+        UsageError: If it is not.
+    """
+    if model.price is None and (settings.turn.cost, settings.whole.cost) != (None, None):
+        raise UsageError(
+            f"nobody knows the price of {visible(model.name)}, so its cost cannot be limited",
+            hint="Write its price into config.json (docs/models.md), or limit tokens.",
+        )
 
 
 def _check_workspace(settings: SessionSettings, workspace: Path | None) -> None:

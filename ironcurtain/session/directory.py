@@ -178,7 +178,7 @@ def find_session(id_: str) -> Path:
     """
     path = sessions_directory() / id_
     if not _ID.fullmatch(id_) or not (path / _RECORD).is_file():
-        raise UsageError(f"there is no session {quoted(id_)}", hint="`ironcurtain sessions` lists them.")
+        raise UsageError(f"there is no session {quoted(id_)}", hint="`ironcurtain sessions list` lists them.")
     return path
 
 

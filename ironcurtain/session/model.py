@@ -8,6 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import httpx2
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelAPIError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
@@ -19,11 +25,16 @@ from ironcurtain.compiler.llm.access import (
     load_user_config,
     price_of,
 )
+from ironcurtain.compiler.llm.call import CallError
 from ironcurtain.compiler.llm.providers.choose import installed, parse_model
 from ironcurtain.compiler.llm.question import MANUAL
-from ironcurtain.errors import ModelFailedError, UsageError
+from ironcurtain.compiler.llm.structured_completion import model_failed
+from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError, UsageError
 from ironcurtain.session.empty_answers import EmptyAnswersAskedAgain
 from ironcurtain.settings import user_directory
+from ironcurtain.system.text import visible
+
+_SHOWN = 500
 
 
 @dataclass(frozen=True)
@@ -33,15 +44,30 @@ class SessionModel:
     Attributes:
         name: `provider:id`.
         price: None where nobody knows it.
-        secret: The key, so that it can be left out of logs.
+        access: The way to it, with the key.
         client: The connections to it; close it when the session ends.
     """
 
     name: str
     model: Model
     price: Price | None
-    secret: str | None
+    access: ModelAccess
     client: httpx2.AsyncClient
+
+    def failed(self, error: AgentRunError) -> IronCurtainError:
+        """Return the error to show for an answer that could not be had."""
+        match error:
+            case ModelContextWindowExceededError():
+                return SessionError(
+                    "the conversation no longer fits into the model's context window",
+                    hint="`/compact` lets the model summarize it, `/new` begins another one.",
+                )
+            case ModelHTTPError(status_code=status, body=body):
+                return model_failed(CallError("status", status=status, detail=_detail(body)), self.access)
+            case ModelAPIError():
+                return model_failed(CallError("unreachable", detail=error.message), self.access)
+            case _:
+                return ModelFailedError(f"the model gave no answer: {visible(str(error))[:_SHOWN]}")
 
 
 def open_model(model: str) -> SessionModel:
@@ -63,13 +89,20 @@ def open_model(model: str) -> SessionModel:
             f"the SDK for {service.title} is not installed", hint=f"pip install 'ironcurtain[{service.name}]'"
         )
     config = load_user_config(user_directory() / FILE_NAME)
-    access = access_to(service, config)
+    access = access_to(service, config, or_manual=False)
     full = f"{service.name}:{name}"
     # A key travels in a header that is not always dropped on a redirect.
     client = httpx2.AsyncClient(timeout=access.timeout, follow_redirects=False)
     price = price_of(full, config.prices)
     asked = EmptyAnswersAskedAgain(_model(name, access, client))
-    return SessionModel(full, asked, price, access.secret, client)
+    return SessionModel(full, asked, price, access, client)
+
+
+def _detail(body: object) -> str:
+    """Return the provider's own sentence about a failure, where it stands in what was answered."""
+    told = body.get("error", body) if isinstance(body, dict) else None
+    message = told.get("message") if isinstance(told, dict) else None
+    return message if isinstance(message, str) else ""
 
 
 def _model(name: str, access: ModelAccess, client: httpx2.AsyncClient) -> Model:

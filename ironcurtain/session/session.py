@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import AgentRunError, ModelContextWindowExceededError
+from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -35,7 +35,7 @@ from pydantic_ai.usage import UsageLimits
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import ApprovalStatus, Scope
 from ironcurtain.enforcement.facts.user.words import UserWords
-from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError
+from ironcurtain.errors import ModelFailedError, SessionError
 from ironcurtain.session.directory import SessionDirectory
 from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece
 from ironcurtain.session.history import CALLED_OFF, completed
@@ -47,7 +47,6 @@ from ironcurtain.system.text import visible
 
 # The limits are ours: they are told before they are reached, and end a turn, not the session.
 _NO_LIMITS = UsageLimits(request_limit=None)
-_SHOWN = 500
 _SUMMARY = (
     "Summarize this conversation for yourself, so that you can go on from the summary alone: the task, \
 what was found, what was done, what was refused, and what is left. Write nothing else."
@@ -232,7 +231,7 @@ class Session:
                 ) as result:
                     summary = await result.get_output()
             except AgentRunError as error:
-                raise _model_error(error) from error
+                raise self._parts.model.failed(error) from error
             self._used += self._measured(result.new_messages(), 0.0)
             words = f"What happened so far, as a summary:\n\n{summary}"
             self._keep([ModelRequest(parts=[UserPromptPart(words)])])
@@ -282,7 +281,7 @@ class Session:
                 raise
             why = "The turn was cancelled."
         except AgentRunError as error:
-            raise _model_error(error) from error
+            raise self._parts.model.failed(error) from error
         finally:
             self._finish(text, before)
             self._used += self._measured(self._history[before:], time.monotonic() - began)
@@ -350,15 +349,6 @@ class Session:
 
 def _instructions(parts: Parts) -> str:
     return parts.rules.prompt(parts.toolset.names)
-
-
-def _model_error(error: AgentRunError) -> IronCurtainError:
-    if isinstance(error, ModelContextWindowExceededError):
-        return SessionError(
-            "the conversation no longer fits into the model's context window",
-            hint="`/compact` lets the model summarize it, `/new` begins another one.",
-        )
-    return ModelFailedError(f"the model gave no answer: {visible(str(error))[:_SHOWN]}")
 
 
 def _check_whole(answer: ModelResponse) -> None:

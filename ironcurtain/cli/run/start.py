@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
 
-from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE, no_bundle
+from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options.options import STATE, EnforcementOptions, Number, engine_options, policy_options
 from ironcurtain.errors import Exit, UsageError
 
@@ -57,7 +57,7 @@ def _limit_options(command: F) -> F:
     help="The model, as anthropic:ID; see docs/models.md.",
 )
 @click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
-@click.option("--resume", metavar="SESSION", help="Go on with this session; see `ironcurtain sessions`.")
+@click.option("--resume", metavar="SESSION", help="Go on with this session; see `ironcurtain sessions list`.")
 @click.option("--json", "as_json", is_flag=True, help="Speak JSON lines on stdin and stdout, for programs.")
 @click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused.")
 @STATE
@@ -103,7 +103,7 @@ def command(
     130 interrupted.
     """  # noqa: D301 - click reads the escape
     if bundle is None:
-        raise no_bundle()
+        raise UsageError("no bundle is given", hint="Name what is enforced: --bundle generated/bundle.")
     if model is None:
         raise UsageError("a session needs a model", hint="Write --model PROVIDER:ID; see docs/models.md.")
     from ironcurtain.session.run import run_session
@@ -131,6 +131,8 @@ def _transport(task: str | None, *, as_json: bool) -> Transport:
             raise UsageError("--json takes what is said from stdin", hint="Leave TASK away.")
         return JsonLines()
     if task is not None:
+        if not task.strip():
+            raise UsageError("the task is empty", hint="Leave TASK away for a conversation.")
         return OneTask(task, reader() if terminal.is_there() else None)
     if not terminal.is_there():
         raise UsageError(

@@ -196,8 +196,20 @@ def load_user_config(path: Path) -> UserConfig:
     raise AssertionError  # unreachable: a ValidationError holds at least one problem
 
 
-def access_to(service: Service, config: UserConfig, environ: Mapping[str, str] = os.environ) -> ModelAccess:
+def access_to(
+    service: Service,
+    config: UserConfig,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    or_manual: bool = True,
+) -> ModelAccess:
     """Find the way to a provider.
+
+    Args:
+        service: The provider.
+        config: The user's configuration.
+        environ: Where keys and addresses are looked for first.
+        or_manual: Whether a person could answer in the model's place.
 
     Raises:
         ModelFailedError: If there is no key where one is needed, or the address would expose it.
@@ -206,9 +218,11 @@ def access_to(service: Service, config: UserConfig, environ: Mapping[str, str] =
     key = SecretStr(found) if found else config.keys.get(service.name)
     base_url = environ.get(service.address) or config.addresses.get(service.name)
     if base_url is None and key is None:
+        others = ["or use --model manual"] if or_manual else []
         raise ModelFailedError(
             f"there is no key for {service.title}",
-            hint=f"Set {service.keys[0]}, put it into {FILE_NAME} (docs/models.md), or use --model manual.",
+            hint=", ".join([f"Set {service.keys[0]} or put it into {FILE_NAME} (docs/models.md)", *others])
+            + ".",
         )
     if base_url is not None:
         _check_address(base_url, service, has_key=key is not None)

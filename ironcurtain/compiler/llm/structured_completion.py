@@ -219,7 +219,12 @@ def _correction(mistakes: Sequence[str]) -> str:
 
 
 def call_failed(key: str, error: CallError, access: ModelAccess) -> ModelFailedError:
-    """Return the error to show for a call that failed for good; `key` names its question."""
+    """Return the error to show for a question whose call failed for good; `key` names the question."""
+    return model_failed(error, access, before=f"question {key}: ")
+
+
+def model_failed(error: CallError, access: ModelAccess, *, before: str = "") -> ModelFailedError:
+    """Return the error to show for a call that failed for good; `before` is what its sentence begins with."""
     what, hint = _words(error)
     names = {
         "service": access.service.title,
@@ -227,7 +232,7 @@ def call_failed(key: str, error: CallError, access: ModelAccess) -> ModelFailedE
         "address": access.service.address,
         "timeout": access.timeout,
     }
-    sentence = f"question {key}: {what.format(**names)}"
+    sentence = before + what.format(**names)
     if error.wait is not None:
         sentence += f"; it asks to wait {error.wait:,.0f} seconds"
     detail = _shown(error.detail, access)

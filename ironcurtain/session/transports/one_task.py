@@ -45,6 +45,8 @@ class OneTask:
             answer = await session.send(self._task)
         finally:
             asking.cancel()
+        if not answer.finished:
+            self._display.say(f"To go on with it: ironcurtain start --resume {session.id}, and a task")
         print(lines(answer.text).rstrip("\n"))  # noqa: T201 - the answer is the command's output
         return answer.finished
 

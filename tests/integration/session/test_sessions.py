@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -211,6 +213,31 @@ def test_a_stream_that_breaks_off_ends_the_turn_and_not_the_session(
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.provider)
+def test_a_key_that_is_refused_and_a_model_that_cannot_be_reached_are_told(
+    stage: Callable[..., Stage], dialect: Dialect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = stage(dialect.failure(401, "authentication_error", "the key test-key is wrong"), dialect=dialect)
+    key, address = dialect.variables
+
+    async def refused() -> None:
+        async with play.session() as session:
+            with pytest.raises(ModelFailedError, match=r"does not accept the key \(401\)") as caught:
+                await session.send("Hi")
+            assert key in caught.value.hint
+            assert "test-key" not in str(caught.value)
+
+    async def unreachable() -> None:
+        async with play.session() as session:
+            with pytest.raises(ModelFailedError, match="cannot be reached") as caught:
+                await session.send("Hi")
+            assert address in caught.value.hint
+
+    anyio.run(refused)
+    monkeypatch.setenv(address, "http://127.0.0.1:9")
+    anyio.run(unreachable)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.provider)
 def test_an_empty_answer_is_asked_for_once_more(stage: Callable[..., Stage], dialect: Dialect) -> None:
     empty = raw(b"", content_type="text/event-stream")
     echo = dialect.calls(("fix__echo", {"text": "hello"}))
@@ -317,9 +344,9 @@ def test_what_a_session_cannot_begin_with_is_a_clear_error(
     play = stage(ANTHROPIC.answer("Hello."))
     settings = SessionSettings(bundle=play.place.bundle, servers=play.place.servers)
 
-    async def begin(**more: Any) -> None:
+    async def begin(chosen: SessionSettings = settings, **more: Any) -> None:
         given = {"workspace": None, "model": "anthropic:test-model", **more}
-        async with create_session(settings, **given):
+        async with create_session(chosen, **given):
             pytest.fail("it began")
 
     for error, match, more in (
@@ -332,6 +359,10 @@ def test_what_a_session_cannot_begin_with_is_a_clear_error(
     ):
         with pytest.raises(error, match=match):
             anyio.run(partial(begin, **more))
+    cost = Limits(cost=Decimal(1))
+    for limited in (replace(settings, turn=cost), replace(settings, whole=cost)):
+        with pytest.raises(UsageError, match="nobody knows the price of anthropic:test-model"):
+            anyio.run(partial(begin, limited))
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.delenv("ANTHROPIC_BASE_URL")
     with pytest.raises(ModelFailedError, match="no key"):

@@ -100,6 +100,8 @@ def test_a_turn_that_a_limit_ends_is_exit_code_1(started: Started) -> None:
     ended = started.run("Echo forever", "--turn-steps", "2")
     assert ended.returncode == 1
     assert "All of the 2 steps of this turn are used." in ended.stderr
+    id_ = started.sessions("list").split()[0]
+    assert f"To go on with it: ironcurtain start --resume {id_}" in ended.stderr
 
 
 def test_a_call_that_waits_is_answered_at_the_terminal(started: Started) -> None:
@@ -196,6 +198,8 @@ def test_a_session_that_was_killed_goes_on_and_repeats_no_call(started: Started)
     [
         (["Task", "--json"], 2, "from stdin"),
         ([], 2, "needs a terminal"),
+        ([" "], 2, "the task is empty"),
+        (["Task", "--turn-cost", "1"], 2, "nobody knows the price"),
         (["Task", "--resume", "nothing"], 2, "there is no session"),
         (["Task", "--sandbox", "."], 2, "holds the bundle"),
         (["Task", "--turn-steps", "0"], 2, "turn-steps"),
