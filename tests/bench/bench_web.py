@@ -1,4 +1,4 @@
-"""First paint of the pages over 5,000 rules and 10 servers, against a static page of the same size."""
+"""First paint of the pages over 5,000 rules and 10 servers, and how long the playground takes to decide."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bench.figures import Figures, measure
 from e2e.browser import browser
+from e2e.program import SHIPPED
 from playwright.sync_api import Page
 from support.policies import rule, tool, write_bundle
 from support.web import web
@@ -44,12 +45,22 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+_DECIDED = """name => new Promise(done => {
+  const field = document.querySelector(`[name="argument:${name}"]`), old = document.querySelector("#reasons");
+  new MutationObserver((_, seen) => {
+    if (!document.contains(old)) { seen.disconnect(); requestAnimationFrame(() => done(true)); }
+  }).observe(document.body, {childList: true, subtree: true});
+  field.value += "x";
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+})"""
+
+
 def paint(page: Page, address: str) -> None:
     page.goto(address, wait_until="commit")
     page.evaluate(_PAINTED)
 
 
-def test_first_paint(tmp_path: Path, figures: Figures) -> None:
+def large_bundle(directory: Path) -> Path:
     servers = {f"s{n}": [tool("read_file", path=["read-path"])] for n in range(SERVERS)}
     rules = [
         rule(
@@ -63,14 +74,18 @@ def test_first_paint(tmp_path: Path, figures: Figures) -> None:
         for n in range(RULES)
     ]
     clauses = [{"id": f"C{n}", "text": f"The agent may read the files of project {n}."} for n in range(RULES)]
-    bundle = write_bundle(tmp_path, servers, rules, policy={"clauses": clauses})
+    return write_bundle(directory, servers, rules, policy={"clauses": clauses})
+
+
+def test_first_paint(tmp_path: Path, figures: Figures) -> None:
+    bundle = large_bundle(tmp_path)
     files = tmp_path / "files"
     files.mkdir()
     with browser() as chromium, web(tmp_path, "--bundle", str(bundle)) as running, static(files) as origin:
         page = running.enter(chromium.new_page())
         page.goto(f"{running.origin}/policy")
         page.locator(".heat").wait_for(timeout=EXAMINED)
-        for name in ("approvals", "activity", "policy"):
+        for name in ("approvals", "activity", "policy", "playground"):
             answer = page.goto(f"{running.origin}/{name}")
             assert answer is not None
             (files / f"{name}.html").write_bytes(answer.body())
@@ -81,3 +96,21 @@ def test_first_paint(tmp_path: Path, figures: Figures) -> None:
             )
             size = (files / f"{name}.html").stat().st_size
             figures.add(f"first paint of /{name}, {size:,} bytes", ours.per(theirs), 3, f"{ours}")
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "path"),
+    [("shipped", "filesystem/read_text_file", "/srv/a"), ("5,000 rules", "s3/read_file", "/data/d00004/a")],
+)
+def test_a_decision_while_somebody_types(
+    tmp_path: Path, figures: Figures, name: str, tool: str, path: str
+) -> None:
+    """Milliseconds from the last key to the decision on the screen, with its steps and what is near it."""
+    bundle = SHIPPED if name == "shipped" else large_bundle(tmp_path)
+    with browser() as chromium, web(tmp_path, "--bundle", str(bundle)) as running:
+        page = running.enter(chromium.new_page())
+        page.goto(f"{running.origin}/playground?tool={tool}")
+        page.locator('[name="argument:path"]').fill(path)
+        page.locator("#reasons .rules").first.wait_for(timeout=EXAMINED)
+        (taken,) = measure(functools.partial(page.evaluate, _DECIDED, "path"), repetitions=25)
+        figures.add(f"playground, {name}: ms to a decision", taken.median * 1e3, 100, f"{taken}")

@@ -1,0 +1,62 @@
+"""Policies that are ready to decide: one engine for every machine, and another one when the files changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.policies import rule, tool, write_bundle
+
+from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.errors import RefusedRootError, ScenarioError
+from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPolicy
+
+MACHINE = DescribedWorld(sandbox="/home/user/sandbox")
+CALL = ScenarioCall(server="s", tool="read", arguments={"path": "/srv/notes/a"})
+
+
+def write(directory: Path, then: str) -> Path:
+    paths = {"roles": ["read-path"], "within": ["/srv/notes"]}
+    return write_bundle(directory, {"s": [tool("read", path=["read-path"])]}, [rule("r", then, paths=paths)])
+
+
+def warm(directory: Path, then: str) -> WarmPolicy:
+    return WarmPolicy(open_bundle(write(directory, then), Trust()), MACHINE, None)
+
+
+def test_one_engine_decides_on_every_machine(tmp_path: Path) -> None:
+    policy = warm(tmp_path, "allow")
+    assert policy.explain(CALL, MACHINE).decision.verdict is Verdict.ALLOW
+    for number in range(10):
+        other = MACHINE.model_copy(update={"symlinks": {"/srv/notes/a": f"/srv/elsewhere{number}"}})
+        told = policy.explain(CALL, other)
+        assert told.decision.verdict is Verdict.DENY
+        assert [each.value for each in told.subjects] == [f"/srv/elsewhere{number}"]
+    assert policy.explain(CALL, MACHINE).decision.verdict is Verdict.ALLOW
+
+
+def test_what_cannot_be_is_told_and_the_engine_goes_on(tmp_path: Path) -> None:
+    policy = warm(tmp_path, "allow")
+    with pytest.raises(RefusedRootError, match="home directory"):
+        policy.explain(CALL, DescribedWorld(sandbox="/home/user"))
+    with pytest.raises(ScenarioError, match="no fact"):
+        policy.explain(CALL.model_copy(update={"facts": {"none": 1}}), MACHINE)
+    assert policy.explain(CALL, MACHINE).decision.verdict is Verdict.ALLOW
+
+
+def test_a_playground_is_opened_anew_only_when_its_files_changed(tmp_path: Path) -> None:
+    states = iter(["a", "a", "b"])
+    verdicts = iter(["allow", "deny"])
+
+    def load() -> Playground:
+        return Playground(warm(tmp_path, next(verdicts)), MACHINE)
+
+    opened = OpenPlayground(lambda: next(states), load)
+    first = opened.get()
+    assert opened.get() is first
+    second = opened.get()
+    assert second is not first
+    assert first.policy.explain(CALL, MACHINE).decision.verdict is Verdict.ALLOW
+    assert second.policy.explain(CALL, MACHINE).decision.verdict is Verdict.DENY
