@@ -22,7 +22,7 @@ from ironcurtain.system.text import visible
 
 
 class _BoundedScanner(Scanner):
-    """Ends where brackets are nested deeper than in any JSON: to read them until Python gives up takes long."""
+    """Ends where brackets are nested deeper than in any JSON; until Python gives up, seconds pass."""
 
     def fetch_flow_collection_start(self, TokenClass: Any, to_push: str) -> None:  # noqa: ANN401, N803 - as there
         if len(self.flow_context) >= json_text.MAX_DEPTH:
