@@ -1,11 +1,13 @@
-"""First paint of the pages over 5,000 rules and 10 servers, and how long the playground takes to decide."""
+"""First paint of the pages, an event's way to the screen, and how long the playground takes to decide."""
 
 from __future__ import annotations
 
 import functools
 import http.server
+import itertools
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from bench.figures import Figures, measure
 from e2e.browser import browser
 from e2e.program import SHIPPED
 from playwright.sync_api import Page
+from support.approvals import written
+from support.audited import decided, write_decisions
 from support.policies import rule, tool, write_bundle
-from support.web import web
+from support.web import ask, web
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(3600)]
 RULES, SERVERS = 5_000, 10
@@ -114,3 +118,44 @@ def test_a_decision_while_somebody_types(
         page.locator("#reasons .rules").first.wait_for(timeout=EXAMINED)
         (taken,) = measure(functools.partial(page.evaluate, _DECIDED, "path"), repetitions=25)
         figures.add(f"playground, {name}: ms to a decision", taken.median * 1e3, 100, f"{taken}")
+
+
+def test_the_way_of_an_event_to_the_screen(tmp_path: Path, figures: Figures) -> None:
+    """From a decision, or a request to a person, until the open page shows it, its being written included.
+
+    Pages look for changes every 0.4 s, so half of that is waited on average.
+    """
+    own = tmp_path / ".ironcurtain"
+    own.mkdir(mode=0o700)
+    files = tmp_path / "files"
+    files.mkdir()
+    numbers = itertools.count(1)
+    with (
+        browser() as chromium,
+        web(tmp_path) as running,
+        static(files) as origin,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        page = running.enter(chromium.new_page())
+
+        def decide() -> None:
+            record = decided(next(numbers))
+            pool.submit(write_decisions, own / "audit", record).result()
+            page.locator(f"#decisions [href$='/{record.id}']").wait_for()
+
+        def ask_person() -> None:
+            request = written(f"/srv/{next(numbers)}.txt")
+            ask(tmp_path, request)
+            page.locator(f"#to-{request.id}").wait_for()
+
+        other = chromium.new_page()
+        for name, event in (("activity", decide), ("approvals", ask_person)):
+            answer = page.goto(f"{running.origin}/{name}")
+            assert answer is not None
+            event()
+            (files / f"{name}.html").write_text(page.content())
+            ours, theirs = measure(
+                event, functools.partial(paint, other, f"{origin}/{name}.html"), repetitions=25
+            )
+            what = f"an event to the screen of /{name}, to a page's first paint"
+            figures.add(what, ours.per(theirs), 6, f"{ours}")
