@@ -94,16 +94,17 @@ class Guard:
     async def _admit(self, request: Request) -> Refusal | None:
         """Judge who it is, and read the form of a change."""
         path, is_change = request.url.path, request.method == "POST"
+        is_open = path == ENTER or (path.startswith(_OPEN_PREFIX) and not is_change)
+        session = self._access.session(cookie_of(request))
+        if session is None and not is_open:
+            return _STRANGER  # whatever else it sends is not read
         if is_change:
             try:
                 request.scope["ironcurtain.form"] = await read_form(request)
             except BadFormError:
                 return _BAD_FORM
-        if path == ENTER or (path.startswith(_OPEN_PREFIX) and not is_change):
+        if session is None or is_open:
             return None
-        session = self._access.session(cookie_of(request))
-        if session is None:
-            return _STRANGER
         if is_change and not _has_token(request, session):
             return _OTHER_ORIGIN
         request.scope["ironcurtain.session"] = session

@@ -19,7 +19,8 @@ from ironcurtain.web.forms import MAX_BYTES
 from ironcurtain.web.guard import ENTER
 from ironcurtain.web.live import LOOK_SECONDS
 
-_LIMITS = HttpLimits(bytes=MAX_BYTES)
+# Forms are small, and come from this machine.
+_LIMITS = HttpLimits(bytes=MAX_BYTES, body=5.0)
 _TRIES = 20
 
 

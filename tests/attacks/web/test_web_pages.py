@@ -263,12 +263,23 @@ def _is_cut_off(slow: socket.socket) -> bool:
         return True
 
 
-def test_a_thousand_connections_and_a_slow_one_keep_nobody_out(running: Web) -> None:
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "GET / HTTP/1.1\r\nHost: ",
+        "POST /enter HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n",
+        "POST /leave HTTP/1.1\r\nHost: HERE\r\nOrigin: http://HERE\r\nContent-Length: 100\r\n\r\n",
+        "GET /approvals HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx",
+    ],
+)
+def test_a_thousand_connections_that_do_not_end_their_requests_keep_nobody_out(
+    running: Web, sent: str
+) -> None:
     person = Person(running)
     with ExitStack() as stack:
         for _ in range(1_000):
             half = stack.enter_context(socket.create_connection(("127.0.0.1", running.port)))
-            half.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            half.sendall(sent.replace("HERE", running.host).encode())
         assert person.get("/approvals").status_code == 200
         assert len(list(Path(f"/proc/{running.process.pid}/fd").iterdir())) < 400
 

@@ -1,7 +1,8 @@
 """Bounds on what a client over HTTP can hold: connections, and the time that a request takes to arrive.
 
 The HTTP server itself waits for a request for ever. Here a request has some seconds for its head and more for
-its body; where there are too many connections, the oldest of those that have sent no whole head goes.
+its body. Where there are too many connections, one goes that was answered before it has sent its whole body,
+or else the oldest of those that have sent no whole head.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ironcurtain.enforcement.proxy.transport.http_clients import is_ours
+
+_SPARED = 64
+"""How many connections more there may be for the moment in which the others are answered."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class Connections:
     """All connections of one listening proxy.
 
     Attributes:
-        waiting: Those that have sent no whole head yet, the oldest first.
+        waiting: Those that have sent no whole head yet, or were answered and go on sending, the oldest first.
+            Nobody waits for what the latter still send.
     """
 
     limits: HttpLimits
@@ -67,9 +72,12 @@ class Connections:
         self.count -= 1
 
     def make_room(self) -> None:
-        """Close the oldest connection that keeps us waiting, where there are too many."""
-        if self.count > self.limits.connections and self.waiting:
-            next(iter(self.waiting)).drop()
+        """Close a connection that keeps us waiting, where there are too many."""
+        # The one that has just come is spared for a moment, in which others are still being answered.
+        is_spared = self.count <= self.limits.connections + _SPARED
+        waiting = list(self.waiting)[: -1 if is_spared else None]
+        if self.count > self.limits.connections and waiting:
+            next((each for each in waiting if each.is_answered), waiting[0]).drop()
 
 
 class BoundedProtocol(H11Protocol):
@@ -106,15 +114,21 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
         self._watch()
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether a request was answered that has not come to its end."""
+        goes_on = self.conn.their_state is h11.SEND_BODY
+        return goes_on and self.cycle is not None and self.cycle.response_complete
+
     def drop(self) -> None:
         """Close the connection, whatever it was about to send."""
         self._rest()
         self.transport.abort()
 
     def _watch(self) -> None:
-        """Count the time while no whole head has come, from the first moment on."""
-        is_waiting = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
-        if not is_waiting:
+        """Count the time while no whole head has come, from the first moment on, or the rest has no use."""
+        is_waiting = self.is_answered or self.conn.their_state is h11.IDLE
+        if self.transport.is_closing() or not is_waiting:
             self._rest()
         elif self._timer is None:
             self._timer = self.loop.call_later(self._all.limits.head, self.drop)
