@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_minimum
 from ironcurtain.analysis.diff.change_fingerprint import TOLD, cell_content, space_content, tool_content
+from ironcurtain.analysis.diff.new_memory import new_memory
 from ironcurtain.analysis.diff.other_words import other_words
 from ironcurtain.analysis.diff.report import Change, Decided, Difference, DifferentCall
 from ironcurtain.analysis.engine.evaluate import decide_prepared
@@ -87,6 +88,7 @@ def difference(
         exactness="sampled" if gaps else "exact",
         reasons=tuple(sorted({f"{space.server}/{space.tool}: {gap}" for space, gap in gaps})),
         words=other_words(*(side.content for side in policies)) if only is None else (),
+        begins_empty=new_memory(*(side.content.facts for side in policies)) if only is None else (),
         changes=tuple(sorted(changes, key=lambda c: (c.direction, c.tools, c.roles, c.where, c.when))),
         world=world,
     )

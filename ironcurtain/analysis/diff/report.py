@@ -102,6 +102,8 @@ class Difference(Frozen):
         exactness: `sampled` where something may have been missed, for the `reasons` given.
         changes: What was found. Where there are none, that the policies decide every call alike is `proved`
             if the comparison is exact; otherwise no difference was found, and that is all.
+        begins_empty: Counters and labels on which nothing is booked when the new policy replaces the old one,
+            each with what it is: what was booked before does not count for them.
         words: What the policies say in other words, from which no verdict follows.
     """
 
@@ -111,6 +113,7 @@ class Difference(Frozen):
     exactness: Exactness
     reasons: tuple[str, ...] = ()
     changes: tuple[Change, ...]
+    begins_empty: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     words: tuple[OtherWords, ...] = Field(default=(), exclude_if=is_empty)
     world: DescribedWorld
 
@@ -162,6 +165,9 @@ def _lines(
         for each in changes:
             yield change.format(f"{show(statement(each))} ({each.id})")
             yield from (detail.format(show(line)) for line in (*details(each), *said.get(each.id, ())))
+    if result.begins_empty:
+        yield heading.format(f"Begins with nothing booked: {len(result.begins_empty)}")
+    yield from (change.format(show(visible(each))) for each in result.begins_empty)
     if result.words:
         yield heading.format(f"In other words: {len(result.words)}")
     for words in result.words:
