@@ -1,8 +1,8 @@
 """Asking our own OPA from the thread that wants the answer, without an event loop and its hand-overs.
 
-The same request as `client.py` sends, over connections of its own. Its bounds are the same, too: one time for
-the whole request, however slowly its answer trickles in, one size of an answer, one number of connections, no
-retries. Only a connection on which a whole answer, and nothing more, has come is used again.
+The same request as `loop_client.py` sends, over connections of its own. Its bounds are the same, too: one
+time for the whole request, however slowly its answer trickles in, one size of an answer, one number of
+connections, no retries. Only a connection on which a whole answer, and nothing more, has come is used again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING
 from ironcurtain.engine.answer import HTTP_OK, EngineAnswerError
 from ironcurtain.engine.rest_api import (
     CONNECTIONS,
+    IDLE,
     LENIENT_DECISION,
     MAX_ANSWER,
     STRICT_DECISION,
     as_body,
+    head_of,
     too_long,
     too_slow,
     unreachable,
@@ -32,9 +34,6 @@ from ironcurtain.engine.rest_api import (
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-# As long as the other client keeps one.
-_IDLE = 15.0
 
 
 class BlockingClient:
@@ -49,10 +48,7 @@ class BlockingClient:
     def __init__(self, path: Path, token: str, timeout: float) -> None:
         self._path = str(path)
         self._timeout = timeout
-        self._fields = (
-            f"HTTP/1.1\r\nHost: opa\r\nAuthorization: Bearer {token}\r\n"
-            "Accept-Encoding: identity\r\nContent-Type: application/json\r\nContent-Length: "
-        )
+        self._token = token
         self._head = self._head_of(f"POST /v1/{STRICT_DECISION}")
         self._free = threading.BoundedSemaphore(CONNECTIONS)
         self._lock = threading.Lock()
@@ -80,7 +76,7 @@ class BlockingClient:
         return status == HTTP_OK
 
     def _head_of(self, what: str) -> bytes:
-        return f"{what} {self._fields}".encode("ascii")
+        return head_of(what, self._token)
 
     def _request(self, head: bytes, body: bytes) -> tuple[int, bytes]:
         request = b"%b%d\r\n\r\n%b" % (head, len(body), body)
@@ -155,7 +151,7 @@ class _Connection:
 
     def is_usable(self) -> bool:
         """Tell whether it is fresh and silent: bytes that wait belong to no question, or tell of its end."""
-        if time.monotonic() - self.used > _IDLE:
+        if time.monotonic() - self.used > IDLE:
             return False
         self.socket.settimeout(0)
         try:

@@ -1,10 +1,9 @@
-"""Talking to OPA's server from an event loop: `opa-python-client` over a Unix socket or a network."""
+"""Talking to servers of OPA that others run, from an event loop: `opa-python-client` over a network."""
 
 from __future__ import annotations
 
 import io
 import ssl
-from pathlib import Path
 
 import aiohttp
 from opa_client.opa_async import AsyncOpaClient
@@ -90,24 +89,6 @@ class DecisionClient(AsyncOpaClient):  # type: ignore[misc] # the library has no
             if self._session is not None and not self._session.closed:
                 raise
             raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine was closed") from error
-
-
-class SocketClient(DecisionClient):
-    """A client on a Unix socket.
-
-    Args:
-        socket: The path of the socket.
-        token: The bearer token of this start.
-        timeout: Seconds for one request.
-    """
-
-    def __init__(self, socket: Path, token: str, timeout: float) -> None:
-        super().__init__("http://opa/v1", token, aiohttp.ClientTimeout(total=timeout))
-        self._socket = socket
-
-    def connector(self) -> aiohttp.BaseConnector:
-        """Return the way through the socket."""
-        return aiohttp.UnixConnector(path=str(self._socket), limit=CONNECTIONS)
 
 
 class NodeClient(DecisionClient):

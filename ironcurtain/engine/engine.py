@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import hashlib
 import json
 import os
@@ -24,25 +23,23 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ironcurtain.engine.answer import BUNDLE_NAME, HTTP_OK, EngineAnswer, EngineAnswerError, read_answer
 from ironcurtain.engine.blocking_client import BlockingClient
 from ironcurtain.engine.locate import Opa
+from ironcurtain.engine.loop_client import LoopClient
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system import assets
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.subprocess_runner import clean_environment
 from ironcurtain.system.text import visible
-
-if TYPE_CHECKING:
-    from ironcurtain.engine.client import SocketClient
 
 _LAUNCHER = Path(__file__).with_name("parent_death.py")
 _TAIL_BYTES = 4096
@@ -164,8 +161,7 @@ class Engine:
         self._limits = limits
         self._stack = AsyncExitStack()
         self._process: OpaProcess | None = None
-        self._connect: Callable[[], SocketClient] | None = None
-        self._connected = False
+        self._client: LoopClient | None = None
         self._blocking: BlockingClient | None = None
         self._owner = os.getpid()
 
@@ -186,12 +182,12 @@ class Engine:
             )
             stack.push_async_callback(process.stop, self._limits.stop)
             address = (directory / _SOCKET, token, self._limits.query)
-            blocking = BlockingClient(*address)
+            blocking, client = BlockingClient(*address), LoopClient(*address)
             stack.callback(blocking.close)
+            stack.callback(client.close)
             await self._until_healthy(process, blocking)
             await self._check_bundle(process, blocking)
-            self._process, self._blocking = process, blocking
-            self._connect = functools.cache(functools.partial(_socket_client, *address))
+            self._process, self._blocking, self._client = process, blocking, client
             self._owner, self._stack = os.getpid(), stack.pop_all()
         return self
 
@@ -202,7 +198,7 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         """Stop the server and remove its directory."""
-        self._process = self._connect = self._blocking = None
+        self._process = self._client = self._blocking = None
         await self._stack.aclose()
 
     @property
@@ -219,7 +215,7 @@ class Engine:
         Raises:
             EngineAnswerError: If anything but a decision object from the expected revision comes back.
         """
-        process, client = self._process, await self._opened_client()
+        process, client = self._process, self._client
         if process is None or client is None or not process.alive:
             raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine is not running")
         try:
@@ -257,20 +253,7 @@ class Engine:
 
     async def health(self) -> bool:
         """Tell whether the server answers; the request takes the way of a query."""
-        client = await self._opened_client()
-        return client is not None and bool(await client.check_health())
-
-    @property
-    def _client(self) -> SocketClient | None:
-        """The client of the event loop, made when it is first used: threads do without its library."""
-        return self._connect() if self._connect else None
-
-    async def _opened_client(self) -> SocketClient | None:
-        client = self._client
-        if client is not None and not self._connected:
-            self._connected = True
-            await self._stack.enter_async_context(client)  # suspends nowhere: nobody finds it half open
-        return client
+        return self._client is not None and await self._client.check_health()
 
     def _prepare(self, stack: AsyncExitStack, token: str) -> Path:
         """Write all that OPA reads into a directory that is removed at the end; return it."""
@@ -304,12 +287,6 @@ class Engine:
                 raise BundleIntegrityError(f"the bundle is not the expected one: {error.reason}") from None
             if error.rule != ReservedRule.ENGINE_UNDEFINED:
                 raise _failed(f"OPA did not answer its first query: {error.reason}", process) from None
-
-
-def _socket_client(address: Path, token: str, timeout: float) -> SocketClient:
-    from ironcurtain.engine.client import SocketClient  # noqa: PLC0415 - a fifth of a command's start
-
-    return SocketClient(address, token, timeout)
 
 
 def _write_files(directory: Path, archive: bytes, token: str) -> None:

@@ -14,8 +14,23 @@ STRICT_DECISION = f"{_DECISION}?{urlencode({'provenance': 'true', 'strict-builti
 """What is asked of OPA, below its version: the decision, and an error where a built-in has one."""
 CONNECTIONS = 32
 """More at once would only wait inside OPA instead of here, each holding its memory."""
+IDLE = 15.0
+"""Seconds after which a connection that nobody used is not used again."""
 MAX_ANSWER = 64 << 20
 """No decision on an input of 8 MiB is as long; who sends more shall not fill our memory."""
+
+
+def head_of(what: str, token: str) -> bytes:
+    """Return the head of a request over our own socket, up to the length of its body.
+
+    Args:
+        what: Method and target.
+        token: The bearer token.
+    """
+    return (
+        f"{what} HTTP/1.1\r\nHost: opa\r\nAuthorization: Bearer {token}\r\n"
+        "Accept-Encoding: identity\r\nContent-Type: application/json\r\nContent-Length: "
+    ).encode("ascii")
 
 
 def as_body(policy_input: bytes) -> bytes:

@@ -90,7 +90,7 @@ async def without_engine(engine: Engine, place: Place, loaded: LoadedPolicy, cal
     """Return the policy with its engine replaced by the answer that the engine gives to the call."""
     prepared = prepare(call, loaded)
     assert isinstance(prepared, Prepared)
-    client = await engine._opened_client()
+    client = engine._client
     assert client is not None
     status, body = await client.decide(json.dumps(prepared.input).encode())
     assert status == 200
@@ -103,9 +103,9 @@ async def without_engine(engine: Engine, place: Place, loaded: LoadedPolicy, cal
 def test_everything_but_the_engine(place: Place, figures: Figures) -> None:
     async def run() -> tuple[Times, Times, Times]:
         async with Engine(find(), place.bundle.archive(), place.bundle.revision) as engine:
-            client = await engine._opened_client()
+            client = engine._client
             assert client is not None
-            bare = SocketConnection(client._socket)
+            bare = SocketConnection(client._path)
             policies = [
                 await without_engine(engine, place, place.load(protected), place.one)
                 for protected in ([], place.protected)

@@ -1,7 +1,11 @@
-"""The embedded engine, asked from threads: the same answers, and the same errors where there is none."""
+"""The embedded engine, asked from threads: the same answers, and the same errors where there is none.
+
+What serves broken answers is asked from an event loop, too.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -14,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import uvloop
 from anyio.from_thread import start_blocking_portal
 from integration.engine.test_engine import COUNT, REVISION, archive, ask
 
@@ -21,6 +26,7 @@ from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.blocking_client import BlockingClient
 from ironcurtain.engine.engine import Engine, EngineLimits
 from ironcurtain.engine.locate import find
+from ironcurtain.engine.loop_client import LoopClient
 
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 SHORT = EngineLimits(query=0.3)
@@ -39,6 +45,43 @@ def rule_of(asking: Callable[[bytes], object], policy_input: bytes = COUNT) -> s
     with pytest.raises(EngineAnswerError) as caught:
         asking(policy_input)
     return caught.value.rule
+
+
+def from_thread(path: Path, timeout: float, times: int) -> list[tuple[int, bytes]]:
+    """Ask so many times, one after the other, from a thread."""
+    client = BlockingClient(path, "t", timeout)
+    try:
+        return [client.decide(b"{}") for _ in range(times)]
+    finally:
+        client.close()
+
+
+def from_loop(
+    path: Path,
+    timeout: float,
+    times: int,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+) -> list[tuple[int, bytes]]:
+    """Ask so many times, one after the other, from an event loop."""
+
+    async def ask_all() -> list[tuple[int, bytes]]:
+        client = LoopClient(path, "t", timeout)
+        try:
+            return [await client.decide(b"{}") for _ in range(times)]
+        finally:
+            client.close()
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        return runner.run(ask_all())
+
+
+def from_uvloop(path: Path, timeout: float, times: int) -> list[tuple[int, bytes]]:
+    """Do the same from an event loop of the kind that the proxy runs on."""
+    return from_loop(path, timeout, times, uvloop.new_event_loop)
+
+
+AskAll = Callable[[Path, float, int], list[tuple[int, bytes]]]
+each = pytest.mark.parametrize("ask_all", [from_thread, from_loop, from_uvloop])
 
 
 @contextmanager
@@ -135,6 +178,7 @@ def test_a_forked_process_does_not_read_from_its_owners_connections() -> None:
         assert engine.query_blocking(COUNT).result["count"] == 2
 
 
+@each
 @pytest.mark.parametrize(
     ("answer", "rule"),
     [
@@ -160,15 +204,35 @@ def test_a_forked_process_does_not_read_from_its_owners_connections() -> None:
         "too-long",
     ],
 )
-def test_broken_answers_are_errors(answer: bytes, rule: str) -> None:
+def test_broken_answers_are_errors(answer: bytes, rule: str, ask_all: AskAll) -> None:
     with answering([answer]) as path:
-        assert rule_of(BlockingClient(path, "t", 30).decide) == rule
+        assert rule_of(lambda _: ask_all(path, 30, 1)) == rule
 
 
-def test_the_time_limit_is_of_the_whole_answer() -> None:
+@each
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", b"{}"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b""),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n\r\n0\r\n\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+            b"\r\n0\r\n\r\nx",
+        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b""),
+    ],
+    ids=["chunks", "no-chunks", "the-mark-of-the-last-in-the-first", "empty"],
+)
+def test_an_answer_that_comes_byte_by_byte_is_whole(answer: bytes, body: bytes, ask_all: AskAll) -> None:
+    with answering([answer, answer], pause=0.001) as path:
+        assert ask_all(path, 30, 2) == [(200, body)] * 2
+
+
+@each
+def test_the_time_limit_is_of_the_whole_answer(ask_all: AskAll) -> None:
     """Each byte comes soon enough, all of them together do not."""
     with answering([WHOLE * 10], pause=0.05) as path:
-        assert rule_of(BlockingClient(path, "t", 0.5).decide) == "engine-timeout"
+        assert rule_of(lambda _: ask_all(path, 0.5, 1)) == "engine-timeout"
 
 
 def test_a_connection_that_was_closed_meanwhile_is_not_used_again() -> None:
@@ -180,13 +244,12 @@ def test_a_connection_that_was_closed_meanwhile_is_not_used_again() -> None:
         client.close()
 
 
-def test_what_comes_after_an_answer_answers_nothing() -> None:
+@each
+def test_what_comes_after_an_answer_answers_nothing(ask_all: AskAll) -> None:
     """The second answer was sent before its question: the next question goes to another connection."""
     forged = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
     with answering([WHOLE + forged], [WHOLE]) as path:
-        client = BlockingClient(path, "t", 30)
-        assert [client.decide(b"{}") for _ in range(2)] == [(200, b"{}")] * 2
-        client.close()
+        assert ask_all(path, 30, 2) == [(200, b"{}")] * 2
 
 
 def _until_the_end_is_known(client: BlockingClient) -> None:
