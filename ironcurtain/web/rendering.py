@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -47,6 +48,15 @@ def _shown(value: object) -> object:
     return isolated(printable(value))
 
 
+# Of Markdown no links, no images and no markup of others: all else that a sentence holds is escaped.
+_MARKDOWN = MarkdownIt("zero").enable(["emphasis", "backticks"])
+
+
+def _sentence(text: str) -> Markup:
+    """Show a sentence of the constitution with its emphasis and its code."""
+    return Markup(_MARKDOWN.renderInline(visible(text)))  # noqa: S704 - as said above
+
+
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -56,6 +66,7 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters["visible"] = visible
+_ENVIRONMENT.filters["sentence"] = _sentence
 # For what a person typed into a field, which comes back as it was: escaped, and nothing else.
 _ENVIRONMENT.filters["exact"] = escape
 # Ours, and free of what could end a style: its digest is in the policy.

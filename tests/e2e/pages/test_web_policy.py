@@ -100,10 +100,20 @@ def test_the_headings_of_the_constitution_stand_above_its_sentences(chromium: Br
     expect(column.locator(".heading").first).to_be_visible(timeout=LONG)
     written = [line.lstrip("# ") for line in (ROOT / "constitution.md").read_text().splitlines()]
     seen = [each.splitlines()[0].strip() for each in column.locator("li").all_inner_texts()]
+    expect(column.locator("strong").first).to_have_text("Least privilege")
     heading = "Files"
     assert seen[seen.index(heading) + 1] == next(
         line.removeprefix("- ") for line in written[written.index(heading) + 1 :] if line
     )
+
+
+def test_of_a_sentences_markup_only_emphasis_is_shown(chromium: Browser, comparing: Web) -> None:
+    shown = opened(chromium, comparing, "/policy")
+    sentence = shown.locator("[id='sentence-C1']")
+    expect(sentence).to_contain_text(
+        "Notes are for reading. <img src=x onerror=alert(1)>\\u202e", timeout=LONG
+    )
+    assert shown.locator("main img").count() == 0
 
 
 def test_of_a_constitution_that_was_changed_since_no_headings_are_shown(
