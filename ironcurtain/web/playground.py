@@ -188,7 +188,8 @@ class PlaygroundPages:
         beside = "Now" if playground.older is not None else ""
         shown.columns = [_column(beside, playground.policy, shown.call, shown.machine)]
         if playground.older is not None:
-            shown.columns.append(_column(playground.called, playground.older, shown.call, shown.machine))
+            asked = playground.older.known_of(shown.call)
+            shown.columns.append(_column(playground.called, playground.older, asked, shown.machine))
         if given is not None and given.get("keep"):
             _keep(playground, shown, given)
         return _page(request, playground, shown)

@@ -14,8 +14,10 @@ from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call
+from ironcurtain.model.facts import fact_types
 from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
 from ironcurtain.policy import Policy
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.web.playground_scenarios import ScenarioFile
 
 _MACHINES = 4
@@ -52,6 +54,17 @@ class WarmPolicy:
             explainer = self._on(machine)
             facts = self._policy.known_facts(call.facts or {}, call.at)
             return explainer.explain(Call(call.server, call.tool, call.arguments, call.caller, facts=facts))
+
+    def known_of(self, call: ScenarioCall) -> ScenarioCall:
+        """Return a call without the facts that this policy does not declare: it could not ask for them."""
+        types = fact_types(self.loaded.facts)
+        facts: dict[str, JsonValue] = {}
+        for name, value in (call.facts or {}).items():
+            if not isinstance(value, dict):
+                facts |= {name: value} if name in types else {}
+            elif fields := {key: each for key, each in value.items() if f"{name}/{key}" in types}:
+                facts[name] = fields
+        return call.model_copy(update={"facts": facts or None})
 
     def _on(self, machine: DescribedWorld) -> Explainer:
         key = machine.model_dump_json()

@@ -156,6 +156,19 @@ def test_two_policies_stand_side_by_side(chromium: Browser, running: Web) -> Non
     expect(columns.nth(1)).to_contain_text("deny by structural-unknown-tool")
 
 
+def test_without_a_policy_it_says_how_to_name_one(chromium: Browser, tmp_path: Path) -> None:
+    with web(tmp_path) as started:
+        expect(opened(chromium, started, "x/y").locator("main code")).to_contain_text("--bundle")
+
+
+def test_what_is_not_there_is_told_so(chromium: Browser, running: Web) -> None:
+    page = opened(chromium, running, "filesystem/write_file")
+    for query in ("tool=filesystem/none", "tool=none", "tool=", "session=work&id=none", "id="):
+        answer = page.goto(f"{running.origin}/playground?{query}")
+        assert answer is not None
+        assert answer.status == 404, query
+
+
 def test_the_machine_can_be_another_one(chromium: Browser, running: Web) -> None:
     page = opened(chromium, running, "filesystem/read_text_file")
     argument(page, "path").fill("/home/user/sandbox/to")

@@ -13,6 +13,7 @@ from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPolicy
 
+SHOP = Path(__file__).parents[3] / "examples" / "shop" / "generated" / "bundle"
 MACHINE = DescribedWorld(sandbox="/home/user/sandbox")
 CALL = ScenarioCall(server="s", tool="read", arguments={"path": "/srv/notes/a"})
 
@@ -60,3 +61,23 @@ def test_a_playground_is_opened_anew_only_when_its_files_changed(tmp_path: Path)
     assert second is not first
     assert first.policy.explain(CALL, MACHINE).decision.verdict is Verdict.ALLOW
     assert second.policy.explain(CALL, MACHINE).decision.verdict is Verdict.DENY
+
+
+def test_an_older_policy_is_asked_without_the_facts_that_it_does_not_declare(tmp_path: Path) -> None:
+    shop = WarmPolicy(open_bundle(SHOP, Trust()), MACHINE, None)
+    call = ScenarioCall(
+        server="shop",
+        tool="cancel_order",
+        facts={
+            "order": {"status": "pending", "new": 1},
+            "order/user_id": "ada",
+            "later": True,
+            "other": {"a": 1},
+        },
+    )
+    known = shop.known_of(call)
+    assert known.facts == {"order": {"status": "pending"}, "order/user_id": "ada"}
+    assert known.model_copy(update={"facts": call.facts}) == call
+    older = warm(tmp_path, "allow")
+    assert older.known_of(call).facts is None
+    assert older.explain(older.known_of(call), MACHINE).decision.rule == "structural-unknown-tool"
