@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
 from pydantic import Field
 
 from ironcurtain.system import json_text
@@ -168,9 +169,17 @@ class Question:
         """Return every mistake of an answer, safe to show and to send back; empty if it is valid."""
         mistakes = [
             visible(f"{error.json_path}: {_cut(error.message)}")
-            for error in Draft202012Validator(self.schema).iter_errors(content)
+            for error in map(closest, Draft202012Validator(self.schema).iter_errors(content))
         ]
         return mistakes or self.check(content)
+
+
+def closest(error: ValidationError) -> ValidationError:
+    """Return what is wrong with a value of none of several forms, by the form that it comes closest to.
+
+    The error about all the forms quotes the whole value and names no mistake in it.
+    """
+    return best_match([error]) or error
 
 
 def grouped(mistakes: Sequence[str]) -> list[str]:

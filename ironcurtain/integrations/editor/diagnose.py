@@ -26,6 +26,7 @@ from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.forecast.report import Profile
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.llm.chat import document_text
+from ironcurtain.compiler.llm.question import closest
 from ironcurtain.compiler.load.clause_record import known_clauses
 from ironcurtain.compiler.load.clauses import unread
 from ironcurtain.compiler.load.ground_truth import GroundTruth
@@ -231,7 +232,7 @@ def answer_mistakes(path: Path, texts: Texts) -> Iterator[Mistake]:
         where = Place(str(path), error.line, error.column)
         yield from _bad(f"not valid JSON: {visible(str(error))}", where, path, texts)
         return
-    for unfit in Draft202012Validator(schema).iter_errors(content):
+    for unfit in map(closest, Draft202012Validator(schema).iter_errors(content)):
         where = place_of(text, str(path), list(unfit.absolute_path))
         yield from _bad(visible(f"{unfit.json_path}: {unfit.message}"), where, path, texts)
 
