@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
-from ironcurtain.gateway.gateway import load_gateway
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.declared import declared_listing
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tools import ToolListing, read_saved_tools
 from ironcurtain.system.text import quoted
@@ -52,8 +51,7 @@ def list_tools(
     for name in names:
         server = _configured(config, name)
         if server.gateway:
-            tools = load_gateway(config.directory / server.gateway).tools.values()
-            found[name] = tuple(sorted(map(declared_listing, tools), key=lambda tool: tool.name))
+            found[name] = _declared(config.directory / server.gateway)
         elif server.tools and (saved or not server.command):
             found[name] = read_saved_tools(name, config.directory / server.tools)
         elif server.command:
@@ -70,6 +68,14 @@ def list_tools(
         found.update(list_live(replace(config, servers=live), starter, timeout))
     _check_face_names(found, config)
     return dict(sorted(found.items()))
+
+
+def _declared(module: Path) -> tuple[ToolListing, ...]:
+    from ironcurtain.gateway.gateway import load_gateway  # noqa: PLC0415 - few have one
+    from ironcurtain.servers.declared import declared_listing  # noqa: PLC0415 - as above
+
+    tools = load_gateway(module).tools.values()
+    return tuple(sorted(map(declared_listing, tools), key=lambda tool: tool.name))
 
 
 def list_reachable(

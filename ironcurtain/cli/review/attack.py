@@ -130,7 +130,7 @@ def _recorded(
     sandbox: str | None,
 ) -> RecordedCalls:
     from ironcurtain.analysis.attack.bases import RecordedCalls, places_of
-    from ironcurtain.cli.review.policy_argument import recorded_decisions
+    from ironcurtain.cli.review.recorded_calls import recorded_decisions
 
     if log is None:
         return RecordedCalls()

@@ -77,12 +77,10 @@ def command(
     from ironcurtain.cli.review.policy_argument import (
         assumed_world,
         bundle_or_project,
-        log_key,
         opa_command,
         read_rendered,
-        recorded_decisions,
-        replayer,
     )
+    from ironcurtain.cli.review.recorded_calls import log_key, recorded_decisions, replayer
     from ironcurtain.system.files import load
 
     if (profile is None) == (not audit):

@@ -51,12 +51,10 @@ def command(
     from ironcurtain.analysis.replay.report import summed_up, text_lines
     from ironcurtain.cli.review.policy_argument import (
         bundle_or_project,
-        log_key,
         opa_command,
         read_rendered,
-        recorded_decisions,
-        replayer,
     )
+    from ironcurtain.cli.review.recorded_calls import log_key, recorded_decisions, replayer
 
     read = read_rendered(bundle_or_project(bundle), **trust)
     secret = log_key(key)

@@ -15,6 +15,7 @@ SERVERS = {"mcp", "ironcurtain.servers.tools"}
 NETWORK = {"aiohttp", "httpx", "opa_client", "requests"}
 COMPILER = {"ironcurtain.compiler", "ruamel"}
 CALL = ["filesystem", "read_text_file", json.dumps({"path": "notes.txt"})]
+UNCONTAINED = ["--servers", "servers.json"]
 SERVED = ["--servers", str(ROOT / "mcp-servers.json")]
 
 # What a command does without: a prefix of modules.
@@ -27,27 +28,39 @@ WITHOUT = {
         [*("input", "--bundle", str(SHIPPED), "--sandbox", "."), *SERVED, *CALL],
         MODELS | SERVERS | NETWORK | COMPILER | {"ironcurtain.gateway"},
     ),
+    "verify": (
+        ["verify", str(SHIPPED)],
+        MODELS | {"mcp"} | NETWORK | {"ironcurtain.gateway", "ironcurtain.analysis.replay"},
+    ),
+    "proxy": (
+        [*("proxy", "--bundle", str(SHIPPED), "--sandbox", "work"), *UNCONTAINED, "--no-approver"],
+        MODELS | NETWORK | COMPILER | {"ironcurtain.analysis.replay"},
+    ),
 }
 
 
 @pytest.mark.parametrize("command", WITHOUT)
 def test_a_command_loads_nothing_that_it_does_without(command: str, tmp_path: Path) -> None:
     arguments, without = WITHOUT[command]
+    (tmp_path / "work").mkdir()
+    server = {"command": sys.executable, "args": ["-c", "pass"], "sandbox": False}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"filesystem": server}}))
     code = (
         "import json, sys\nfrom ironcurtain.cli.main import run\n"
         f"status = run({arguments!r})\n"
-        "print(json.dumps([status, *sys.modules]))"
+        "print(json.dumps([status, *sys.modules]), file=sys.stderr)"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],
-        env=environment(),
+        env=environment(IRONCURTAIN_HOME=str(tmp_path / "own")),
         cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=True,
         timeout=300,
     )
-    status, *loaded = json.loads(ended.stdout.splitlines()[-1])
-    assert status == 0, ended.stderr
-    assert f"ironcurtain.cli.review.{command}" in loaded
+    status, *loaded = json.loads(ended.stderr.splitlines()[-1])
+    assert status == 0, ended.stderr[:2000]
+    assert {f"ironcurtain.cli.review.{command}", f"ironcurtain.cli.run.{command}"} & set(loaded)
     assert not {name for name in loaded if any(f"{name}.".startswith(f"{each}.") for each in without)}

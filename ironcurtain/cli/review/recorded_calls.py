@@ -1,0 +1,65 @@
+"""What commands that decide recorded calls anew read: the log, its key, and where the calls were recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ironcurtain.analysis.replay.replay import Replayer
+from ironcurtain.analysis.replay.report import is_decided
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.decision.canonical.this_host import ThisHost
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
+from ironcurtain.enforcement.audit.log_paths import LogPaths, audit_directory, find_log, read_key
+from ironcurtain.enforcement.audit.reader import read_records, verify
+from ironcurtain.enforcement.audit.record_types import DecisionRecord
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import AuditError
+from ironcurtain.system.text import visible
+
+
+def recorded_decisions(
+    named: str, directory: str | None, head: str | None, key: bytes | None
+) -> tuple[LogPaths, list[DecisionRecord], int]:
+    """Return a log's place, the decisions of a policy that it holds, and how many others there are.
+
+    Raises:
+        FileError: If there is no such log.
+        AuditError: If the log is not what was written.
+    """
+    folder = Path(directory) if directory is not None else audit_directory()
+    place = find_log(named, folder, Path(head) if head is not None else None)
+    verified = verify(place, key=key)
+    if not verified.intact:
+        raise AuditError(
+            f"the audit log is not intact: {visible(verified.problems[0].message)}",
+            where=str(place.path),
+            hint="Run `ironcurtain audit verify`.",
+        )
+    records = [line.record for line in read_records(place)]
+    decisions = [record for record in records if isinstance(record, DecisionRecord)]
+    decided = [record for record in decisions if is_decided(record)]
+    return place, decided, len(decisions) - len(decided)
+
+
+def replayer(
+    bundle: Bundle, *, home: str | None, sandbox: str | None, opa: OpaCommand, key: bytes | None
+) -> Replayer:
+    """Return what decides recorded calls under a bundle, where they were recorded.
+
+    Raises:
+        BundleRelationError: If the policy's directories lie otherwise here than was verified.
+    """
+    deployment = Deployment(
+        home=str(Path(home).absolute()) if home is not None else str(Path.home()),
+        sandbox=str(Path(sandbox).absolute()) if sandbox is not None else None,
+    )
+    loaded = LoadedPolicy(
+        PolicyContent.of(bundle), deployment, ThisHost(home=deployment.home, git_environ={})
+    )
+    return Replayer(bundle, loaded, opa, key)
+
+
+def log_key(path: str | None) -> bytes | None:
+    """Return the key in a file; None where none is named."""
+    return read_key(Path(path)) if path is not None else None
