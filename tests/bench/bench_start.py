@@ -74,9 +74,7 @@ def test_verify(tmp_path: Path, figures: Figures) -> None:
         opa("eval", "-b", BUNDLE, "-I", "data.ironcurtain.decision.decision", given=question)
 
     plain, whole = measure(bare, ours("verify", BUNDLE, cwd=ROOT), repetitions=REPETITIONS)
-    figures.add(
-        "`verify` / opa check + test + one eval, cold", whole.per(plain), 2.5, f"{whole}; {plain}"
-    )
+    figures.add("`verify` / opa check + test + one eval, cold", whole.per(plain), 2.5, f"{whole}; {plain}")
 
 
 def test_compile_of_what_is_unchanged(tmp_path: Path, figures: Figures) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from e2e.program import ROOT, SHIPPED, environment
+from e2e.program import PROGRAM, ROOT, SHIPPED, environment
 
 MODELS = {"anthropic", "google.genai", "openai", "pydantic_ai"}
 SERVERS = {"mcp", "ironcurtain.servers.tools"}
@@ -45,13 +45,8 @@ def test_a_command_loads_nothing_that_it_does_without(command: str, tmp_path: Pa
     (tmp_path / "work").mkdir()
     server = {"command": sys.executable, "args": ["-c", "pass"], "sandbox": False}
     (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"filesystem": server}}))
-    code = (
-        "import json, sys\nfrom ironcurtain.cli.main import run\n"
-        f"status = run({arguments!r})\n"
-        "print(json.dumps([status, *sys.modules]), file=sys.stderr)"
-    )
     ended = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-X", "importtime", *PROGRAM[1:], *arguments],
         env=environment(IRONCURTAIN_HOME=str(tmp_path / "own")),
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
@@ -60,7 +55,7 @@ def test_a_command_loads_nothing_that_it_does_without(command: str, tmp_path: Pa
         check=True,
         timeout=300,
     )
-    status, *loaded = json.loads(ended.stderr.splitlines()[-1])
-    assert status == 0, ended.stderr[:2000]
-    assert {f"ironcurtain.cli.review.{command}", f"ironcurtain.cli.run.{command}"} & set(loaded)
+    lines = ended.stderr.splitlines()
+    loaded = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+    assert "ironcurtain.engine.locate" in loaded
     assert not {name for name in loaded if any(f"{name}.".startswith(f"{each}.") for each in without)}
