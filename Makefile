@@ -72,11 +72,11 @@ schemas: $(VENV)/installed ## Write schemas/ from the models.
 	@$(BIN)/ironcurtain schema --write schemas
 
 attack-table: installed ## Write docs/attacks.md from the docstrings of tests/attacks.
-	@$(BIN)/python tests/support/attack_table.py
+	@$(BIN)/python tests/support/documentation/attack_table.py
 
 known-servers: setup ## Record the tool lists of well-known servers again, and write docs/known-servers.md.
-	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python tests/support/known_servers.py $(NAMES)
-	@PYTHONPATH=tests $(BIN)/python tests/support/known_page.py
+	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python tests/support/documentation/known_servers.py $(NAMES)
+	@PYTHONPATH=tests $(BIN)/python tests/support/documentation/known_page.py
 
 docs: installed ## Build the documentation as a site; a broken link or anchor fails.
 	@$(BIN)/sphinx-build $(SITE) . .cache/site

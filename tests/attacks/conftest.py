@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.signing import Scene, scene
+from support.records.signing import Scene, scene
 
 from ironcurtain.bundle.signing.keys import SigningAlgorithm
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bench.figures import Figures, measure_async
-from support.approvals import Rendezvous, written
+from support.records.approvals import Rendezvous, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bench.figures import Figures, Times, measure_async
-from support.audited import KEY, decided, ended
+from support.records.audited import KEY, decided, ended
 
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import session_log

@@ -10,7 +10,7 @@ import pytest
 from e2e.program import Ended
 from fixtures.tiny_project import tree
 from pytest_httpserver import HTTPServer
-from support.modelled import Modelled, Place
+from support.projects.modelled import Modelled, Place
 
 pytestmark = pytest.mark.bench
 SERVERS = ("calendar", "drive", "files", "git", "mail")

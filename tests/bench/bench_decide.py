@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from bench.figures import Figures, Times, measure, measure_async
 from bench.scaled import READ_MANY, READ_ONE, SERVER, bundle, directory_rules, load
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.this_host import ThisHost

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from bench.figures import Figures, measure
-from support import shipped
-from support.policies import annotations_of, named_lists
+from support.projects import shipped
+from support.projects.policies import annotations_of, named_lists
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.matrix.matrix import decision_matrix, matrix_json

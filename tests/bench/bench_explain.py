@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from bench.figures import Figures, measure
-from support import shipped
-from support.policies import annotations_of, compiled, rule, tool
+from support.projects import shipped
+from support.projects.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.engine.policies_under_test import load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace

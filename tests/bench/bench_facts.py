@@ -18,10 +18,10 @@ import anyio
 import pytest
 from bench.figures import Figures, Times, measure, measure_async
 from mcp import Client
-from support.policies import rule
-from support.proxied import until
-from support.remembered import FACTS, ORDER, Shop, fact
-from support.transcript import ROOT
+from support.deployments.proxied import until
+from support.deployments.remembered import FACTS, ORDER, Shop, fact
+from support.documentation.transcript import ROOT
+from support.projects.policies import rule
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees

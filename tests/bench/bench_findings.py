@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bench.figures import Figures, measure
-from support import shipped
+from support.projects import shipped
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from bench.bench_verify import write_inputs
 from bench.figures import Figures, measure
-from support.shipped import GENERATED
+from support.projects.shipped import GENERATED
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle

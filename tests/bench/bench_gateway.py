@@ -17,7 +17,7 @@ from fixtures import bare_tool
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from pydantic import BaseModel, create_model
-from support.support_desk import Desk
+from support.deployments.support_desk import Desk
 
 from ironcurtain import Policy
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import inventory_of

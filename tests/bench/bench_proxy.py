@@ -16,7 +16,7 @@ from bench.figures import Figures, Times, measure_async
 from fixtures import passthrough_proxy
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from support.proxied import MODERN, Place
+from support.deployments.proxied import MODERN, Place
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
 SERVERS = [f"s{number}" for number in range(4)]

@@ -10,7 +10,7 @@ import pytest
 from bench.bench_engine import question
 from bench.figures import Figures, measure_async
 from bench.scaled import DIRECTORIES, READ_MANY, bundle, bundle_of, directory_rules
-from support.nodes import opa_node
+from support.services.nodes import opa_node
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.engine.engine import Engine

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from bench.figures import Figures, measure_async
 from mcp import Client
-from support.contained import NEEDS_SANDBOX, SERVER, Scene
+from support.machines.contained import NEEDS_SANDBOX, SERVER, Scene
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.servers.connect import parameters

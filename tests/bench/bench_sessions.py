@@ -22,10 +22,10 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, ModelServer, Play, raw
-from support.proxied import PLAIN, Place
-from support.stage import Stage
-from support.terminal import converse
+from support.deployments.proxied import PLAIN, Place
+from support.deployments.stage import Stage
+from support.people.terminal import converse
+from support.services.model_server import ANTHROPIC, ModelServer, Play, raw
 
 from ironcurtain.policy import Policy
 from ironcurtain.session.model import open_model

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from bench.bench_compile import INPUTS
 from bench.figures import Figures, measure
-from support.shipped import GENERATED
-from support.transcript import ROOT
+from support.documentation.transcript import ROOT
+from support.projects.shipped import GENERATED
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.engine.locate import find

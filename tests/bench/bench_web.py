@@ -16,10 +16,10 @@ from bench.figures import Figures, measure
 from e2e.browser import browser
 from e2e.program import SHIPPED
 from playwright.sync_api import Page
-from support.approvals import written
-from support.audited import decided, write_decisions
-from support.policies import rule, tool, write_bundle
-from support.web import ask, web
+from support.people.web import ask, web
+from support.projects.policies import rule, tool, write_bundle
+from support.records.approvals import written
+from support.records.audited import decided, write_decisions
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(3600)]
 RULES, SERVERS = 5_000, 10

@@ -14,10 +14,10 @@ import pytest
 from bench.figures import Figures, Times
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from support.client_story import NODE
-from support.contained import FOUND
-from support.proxied import LEGACY, Place
-from support.transcript import ROOT
+from support.deployments.proxied import LEGACY, Place
+from support.documentation.client_story import NODE
+from support.documentation.transcript import ROOT
+from support.machines.contained import FOUND
 
 from ironcurtain.engine.locate import find
 from ironcurtain.integrations.clients.target import places

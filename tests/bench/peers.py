@@ -22,7 +22,7 @@ from bench import bench_proxy
 from bench.figures import Times, measure, measure_async
 from bench.peer_engines import OURS, SUBJECTS, directories, opened, write_policy
 from bench.peer_picture import Point, picture
-from support.proxied import MODERN, Place
+from support.deployments.proxied import MODERN, Place
 
 RULES = (50, 500, 10_000)
 RESOURCES = (1, 100)

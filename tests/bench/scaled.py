@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.policies import annotations_of, compiled, named_lists, rule, tool
+from support.projects.policies import annotations_of, compiled, named_lists, rule, tool
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent

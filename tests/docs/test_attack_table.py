@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from support.attack_table import ATTACKS, PAGE, ROOT, table
+from support.documentation.attack_table import ATTACKS, PAGE, ROOT, table
 
 
 def test_the_page_is_as_the_tests_are() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support import acceptance
-from support.policies import write_bundle
+from support.projects import acceptance
+from support.projects.policies import write_bundle
 
 from ironcurtain import Policy
 

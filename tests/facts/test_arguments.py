@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import acceptance
-from support.acceptance import READ, WRITE
-from support.policies import compiled, rule, tool, write_bundle
+from support.projects import acceptance
+from support.projects.acceptance import READ, WRITE
+from support.projects.policies import compiled, rule, tool, write_bundle
 
 from ironcurtain import Policy
 from ironcurtain.decision.canonical.patterns import canonical_member

@@ -8,8 +8,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from support import facts_oracle
-from support.facts_oracle import Memory, Step, UnavailableError, holds, run
+from support.oracles import facts_oracle
+from support.oracles.facts_oracle import Memory, Step, UnavailableError, holds, run
 
 AT = datetime(2026, 11, 23, 10, 30, tzinfo=UTC)  # a Monday
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import acceptance
-from support.policies import rule, write_bundle, write_servers
+from support.projects import acceptance
+from support.projects.policies import rule, write_bundle, write_servers
 
 from ironcurtain import Policy
 

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from support import planted, shipped
+from support.projects import planted, shipped
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Difference

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import acceptance
-from support.acceptance import DELETE, READ, WRITE
-from support.policies import rule, tool, write_bundle
+from support.projects import acceptance
+from support.projects.acceptance import DELETE, READ, WRITE
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain import Policy
 from ironcurtain.errors import ListError

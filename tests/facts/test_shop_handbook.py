@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support.transcript import ROOT
+from support.documentation.transcript import ROOT
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call

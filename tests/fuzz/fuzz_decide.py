@@ -16,8 +16,8 @@ from random import Random
 from typing import Any
 
 from support.called import one_tool
-from support.drawn import ROLES, TEXTS, WORLD
-from support.policies import rule, tool
+from support.generators.drawn import ROLES, TEXTS, WORLD
+from support.projects.policies import rule, tool
 
 from ironcurtain.decision.decide import Call, Prepared, prepare
 

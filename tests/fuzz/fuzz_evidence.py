@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import Counter
 
-from support.published_claims import Batch
+from support.oracles.published_claims import Batch
 
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
-from support.modelled import Place
+from support.projects.modelled import Place
 
 
 @pytest.fixture

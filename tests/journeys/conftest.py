@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from support.agent_project import annotations_of, compile_by_hand, rules
-from support.installed import Installed, installed, run_directory
-from support.journey import Journey
-from support.registry import Packages
-from support.transcript import Transcript
+from support.documentation.transcript import Transcript
+from support.machines.installed import Installed, installed, run_directory
+from support.machines.journey import Journey
+from support.projects.agent_project import annotations_of, compile_by_hand, rules
+from support.services.registry import Packages
 
 
 @pytest.fixture(scope="session")

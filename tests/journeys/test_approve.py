@@ -11,11 +11,11 @@ import pytest
 from anyio import to_thread
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from support.contained import NEEDS_SANDBOX
-from support.journey import Journey
-from support.proxied import text_of, until
-from support.registry import NEEDS_NPM, Packages, installed_package
-from support.transcript import ROOT
+from support.deployments.proxied import text_of, until
+from support.documentation.transcript import ROOT
+from support.machines.contained import NEEDS_SANDBOX
+from support.machines.journey import Journey
+from support.services.registry import NEEDS_NPM, Packages, installed_package
 
 MODULES = ROOT / "node_modules"
 SERVER = "@modelcontextprotocol/server-filesystem"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.agent_project import annotations_of, compile_by_hand, rules
-from support.journey import Journey
-from support.registry import NEEDS_NPM, Packages, installed_package
-from support.transcript import ROOT
+from support.documentation.transcript import ROOT
+from support.machines.journey import Journey
+from support.projects.agent_project import annotations_of, compile_by_hand, rules
+from support.services.registry import NEEDS_NPM, Packages, installed_package
 
 MODULES = ROOT / "node_modules"
 SERVER = "@modelcontextprotocol/server-filesystem"

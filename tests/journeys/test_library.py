@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from support.journey import Journey
+from support.machines.journey import Journey
 
 SAID = """\
 A program of one's own asks before it calls a tool. The policy is that of [the first

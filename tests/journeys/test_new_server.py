@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from support.agent_project import compile_by_hand, rules
-from support.contained import NEEDS_SANDBOX
-from support.journey import Journey
-from support.registry import NEEDS_NPM, Packages
+from support.machines.contained import NEEDS_SANDBOX
+from support.machines.journey import Journey
+from support.projects.agent_project import compile_by_hand, rules
+from support.services.registry import NEEDS_NPM, Packages
 
 SAID = """\
 The project of [the first journey](first-policy.md) gets a server that nobody there has seen: a package of

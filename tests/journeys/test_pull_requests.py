@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from support.agent_project import compile_by_hand, rules
-from support.journey import Journey
+from support.machines.journey import Journey
+from support.projects.agent_project import compile_by_hand, rules
 
 SAID = """\
 The project of [the first journey](first-policy.md) lies in a repository. For each pull request CI

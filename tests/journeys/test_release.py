@@ -10,9 +10,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-from support.journey import Journey
-from support.plain_opa import configuration, plain_opa
-from support.signing import archive
+from support.machines.journey import Journey
+from support.records.signing import archive
+from support.services.plain_opa import configuration, plain_opa
 
 from ironcurtain.bundle.archive import unpack
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from support.journey import Journey
+from support.machines.journey import Journey
 
 SAID = """\
 Somebody gets the project of [the first journey](first-policy.md) to review, and has not written it."""

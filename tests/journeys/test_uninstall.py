@@ -8,11 +8,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from support.installed import installed
-from support.journey import Journey
-from support.policies import rule, tool, write_bundle
-from support.registry import NEEDS_NPM, Packages
-from support.transcript import ROOT
+from support.documentation.transcript import ROOT
+from support.machines.installed import installed
+from support.machines.journey import Journey
+from support.projects.policies import rule, tool, write_bundle
+from support.services.registry import NEEDS_NPM, Packages
 
 SAID = """\
 IronCurtain was used: it fetched a server, put the proxy in front of a desktop client, and made a key. Then it

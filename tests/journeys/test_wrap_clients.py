@@ -12,12 +12,12 @@ import anyio
 from anyio import to_thread
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from support.contained import NEEDS_SANDBOX
-from support.journey import Journey
-from support.policies import rule, tool, write_bundle
-from support.proxied import text_of, until
-from support.registry import NEEDS_NPM, TOOL, Packages
-from support.wrapped import read_as_an_editor
+from support.deployments.proxied import text_of, until
+from support.deployments.wrapped import read_as_an_editor
+from support.machines.contained import NEEDS_SANDBOX
+from support.machines.journey import Journey
+from support.projects.policies import rule, tool, write_bundle
+from support.services.registry import NEEDS_NPM, TOOL, Packages
 
 from ironcurtain.servers.tools import ToolListing, tool_digest
 

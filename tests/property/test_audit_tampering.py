@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.audited import KEY, write_log
 from support.examples import examples
+from support.records.audited import KEY, write_log
 
 from ironcurtain.enforcement.audit.log_paths import LogPaths, log_at
 from ironcurtain.enforcement.audit.reader import verify

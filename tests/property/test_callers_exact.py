@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.documents import at, object_at
-from support.policies import annotations_of, compiled, of_caller, rule, tool
+from support.projects.policies import annotations_of, compiled, of_caller, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces
 from support.documents import text_at
 from support.examples import examples
+from support.generators import spaces
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Change

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces, spaces_joined, spaces_operators, twin
 from support.documents import at, object_at
+from support.generators import spaces, spaces_joined, spaces_operators
+from support.oracles import twin
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate

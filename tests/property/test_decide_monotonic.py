@@ -7,11 +7,12 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import rendered, twin
 from support.called import answering, decide_with, one_tool
-from support.drawn import PATHS, PROTECTED, ROLES, TEXTS, WORLD, plausible, tools
 from support.examples import examples
-from support.policies import rule, tool
+from support.generators import rendered
+from support.generators.drawn import PATHS, PROTECTED, ROLES, TEXTS, WORLD, plausible, tools
+from support.oracles import twin
+from support.projects.policies import rule, tool
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.model.verdict import Verdict

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from support.called import HOME, SANDBOX, bundle, described, load
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.decision.decide import Call, prepare

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.called import answering, decide_with, one_tool
-from support.drawn import ROLES, WORLD, plausible, tools, values
 from support.examples import examples
-from support.policies import rule, tool
+from support.generators.drawn import ROLES, WORLD, plausible, tools, values
+from support.projects.policies import rule, tool
 
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.model.decision import Decision

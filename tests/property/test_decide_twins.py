@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.called import bundle, described, load
 from support.examples import examples
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare

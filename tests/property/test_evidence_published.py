@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 from support.examples import examples
-from support.published import possible_roles, problems, published
-from support.published_claims import Batch
-from support.published_policies import random_policy
+from support.generators.published import possible_roles, problems, published
+from support.generators.published_policies import random_policy
+from support.oracles.published_claims import Batch
 
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find

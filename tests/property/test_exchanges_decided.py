@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces_exchange
 from support.documents import object_at
-from support.spaces_facts import WORLD
+from support.generators import spaces_exchange
+from support.generators.spaces_facts import WORLD
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate

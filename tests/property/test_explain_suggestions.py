@@ -9,8 +9,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces, twin
 from support.examples import examples
+from support.generators import spaces
+from support.oracles import twin
 
 from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.explain.report import Explanation

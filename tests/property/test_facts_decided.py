@@ -1,7 +1,7 @@
 """Records as servers answer them, totals, labels and the time come to the decision that is specified.
 
 The engine and the cells see normalised facts: ages, minutes of the week, sorted arrays. The evaluator of
-`support.facts_oracle` sees the records themselves and the moment.
+`support.oracles.facts_oracle` sees the records themselves and the moment.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import facts_oracle, spaces_shop
 from support.documents import at, object_at
+from support.generators import spaces_shop
+from support.oracles import facts_oracle
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate

@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces_facts, twin
 from support.documents import at, object_at
+from support.generators import spaces_facts
+from support.oracles import twin
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate

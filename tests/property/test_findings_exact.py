@@ -6,8 +6,9 @@ from random import Random
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces, twin
 from support.examples import examples
+from support.generators import spaces
+from support.oracles import twin
 
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.findings.findings import Material, find

@@ -7,10 +7,10 @@ from collections import Counter
 from random import Random
 
 import pytest
-from support import spaces
-from support.audited import KEY
 from support.documents import object_at
-from support.recorded import decide_all, random_calls, record_all
+from support.generators import spaces
+from support.generators.recorded import decide_all, random_calls, record_all
+from support.records.audited import KEY
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.forecast.forecast import decide_profile, decide_records, forecast

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import twin
 from support.documents import at, object_at
-from support.policies import annotations_of, compiled, rule, tool
+from support.oracles import twin
+from support.projects.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.lookup import locate

@@ -6,8 +6,8 @@ from random import Random
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import spaces
 from support.examples import examples
+from support.generators import spaces
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.mutation.operators import mutants

@@ -7,8 +7,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from support import twin
-from support.policies import annotations_of, compiled
+from support.oracles import twin
+from support.projects.policies import annotations_of, compiled
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.narrowing.narrowing import narrowing

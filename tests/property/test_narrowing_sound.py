@@ -9,8 +9,10 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import shipped, spaces, twin
 from support.examples import examples
+from support.generators import spaces
+from support.oracles import twin
+from support.projects import shipped
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.narrowing.narrowing import narrowing

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 from hypothesis import assume, example, given, reject, settings
 from hypothesis import strategies as st
-from support import output_paths as other
 from support.examples import examples
+from support.oracles import output_paths as other
 
 from ironcurtain.gateway.output.automaton import covers
 from ironcurtain.gateway.output.paths import parse

@@ -8,7 +8,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from support import rendered, twin
+from support.generators import rendered
+from support.oracles import twin
 
 POLICIES = 40
 CALLS = 40

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import rendered
 from support.documents import array_at, at, object_at, text_at
 from support.examples import examples
+from support.generators import rendered
 
 from ironcurtain.compiler.render.render import render_policy
 from ironcurtain.engine.command import OpaCommand

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 from property.test_cells_difference import changed
-from support import spaces
-from support.audited import KEY
-from support.recorded import decide_all, random_calls, record_all
+from support.generators import spaces
+from support.generators.recorded import decide_all, random_calls, record_all
+from support.records.audited import KEY
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.replay.replay import Replayer

@@ -10,8 +10,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import facts_oracle, spaces_facts
-from support.policies import rule
+from support.generators import spaces_facts
+from support.oracles import facts_oracle
+from support.projects.policies import rule
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees

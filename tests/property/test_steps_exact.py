@@ -12,7 +12,8 @@ from typing import Any
 import anyio
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from support import facts_oracle, spaces_facts
+from support.generators import spaces_facts
+from support.oracles import facts_oracle
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.analysis.sequences.steps import follow_steps

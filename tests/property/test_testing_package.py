@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.documents import object_at
-from support.policies import rule, tool, write_bundle
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support import words_oracle
+from support.oracles import words_oracle
 
 from ironcurtain.enforcement.facts.user.said import said
 from ironcurtain.enforcement.facts.user.words import UserWords

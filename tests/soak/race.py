@@ -27,8 +27,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from support.client_story import NODE
-from support.policies import rule, write_bundle, write_servers
+from support.documentation.client_story import NODE
+from support.projects.policies import rule, write_bundle, write_servers
 
 ROUNDS = 10_000
 SIDE_BY_SIDE = 4

@@ -14,7 +14,7 @@ from statistics import median
 
 import anyio
 from mcp import Client
-from support.proxied import MODERN, Place, descendants
+from support.deployments.proxied import MODERN, Place, descendants
 
 CALLS = 100_000
 SIDE_BY_SIDE = 20

@@ -22,8 +22,8 @@ from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld
-from support import twin
-from support.policies import annotations_of, compiled, named_lists
+from support.oracles import twin
+from support.projects.policies import annotations_of, compiled, named_lists
 
 ROOT = Path(__file__).parents[2]
 HOME, SANDBOX = "/home/user", "/home/user/sandbox"

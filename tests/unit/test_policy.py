@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.policies import rule, tool, write_bundle
+from support.projects.policies import rule, tool, write_bundle
 
 import ironcurtain
 from ironcurtain import Call, Decision, IronCurtainError, Policy, SubjectDecision, Verdict, errors

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.approvals import Rendezvous, edited, written
+from support.records.approvals import Rendezvous, edited, written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalState
 from ironcurtain.enforcement.approvals.request import Clock

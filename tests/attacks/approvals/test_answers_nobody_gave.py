@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from mcp import Client
-from support.faulty import OWN
-from support.proxied import Place, text_of, visit_all
+from support.deployments.faulty import OWN
+from support.deployments.proxied import Place, text_of, visit_all
 
 pytestmark = pytest.mark.timeout(600)
 

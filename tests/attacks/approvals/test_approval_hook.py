@@ -18,9 +18,9 @@ from typing import Any
 import anyio
 import pytest
 from jsonschema import Draft202012Validator
-from support.approvals import written
-from support.policies import rule
-from support.proxied import LONG, Living, Place, is_alive, rules, text_of, until, wait_for
+from support.deployments.proxied import LONG, Living, Place, is_alive, rules, text_of, until, wait_for
+from support.projects.policies import rule
+from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.hook import MAX_QUEUED, Hook, HookCommand
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.approvals import Hands, Rendezvous, edited, summary, written
+from support.records.approvals import Hands, Rendezvous, edited, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION, MAX_WAITING
 from ironcurtain.enforcement.approvals.describe import describe

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.access_lists import OTHER, access
-from support.approvals import Rendezvous, summary, written
+from support.machines.access_lists import OTHER, access
+from support.records.approvals import Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.request import Clock

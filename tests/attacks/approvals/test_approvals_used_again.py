@@ -12,10 +12,10 @@ from typing import Literal
 import anyio
 import pytest
 from mcp import Client
-from support.approvals import inbox_of, waiting
-from support.audited import decided
-from support.faulty import OWN
-from support.proxied import Place
+from support.deployments.faulty import OWN
+from support.deployments.proxied import Place
+from support.records.approvals import inbox_of, waiting
+from support.records.audited import decided
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 from ironcurtain.enforcement.audit.log import AuditLog

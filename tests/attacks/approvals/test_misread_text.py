@@ -12,7 +12,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.approvals import written
+from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.system.text import is_hidden, isolated, visible

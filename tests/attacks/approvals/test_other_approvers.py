@@ -16,9 +16,9 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
-from support.approvals import inbox_of
-from support.policies import rule
-from support.proxied import Place, chosen, rules, text_of, until, visit_all
+from support.deployments.proxied import Place, chosen, rules, text_of, until, visit_all
+from support.projects.policies import rule
+from support.records.approvals import inbox_of
 
 from ironcurtain.bundle.signing.keys import PrivateKey, new_key
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer

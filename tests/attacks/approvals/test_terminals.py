@@ -21,7 +21,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.approvals import Rendezvous, written
+from support.records.approvals import Rendezvous, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest

@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 import pytest
 from attacks.approvals.test_terminals import TMUX, Pane, asked, pane
-from support.approvals import Rendezvous, written
+from support.records.approvals import Rendezvous, written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.request import Clock

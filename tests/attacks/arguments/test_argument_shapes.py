@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.called import answering, decide_with, one_tool
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.decision.decide import Call
 

@@ -10,9 +10,9 @@ import json
 import urllib.parse
 from random import Random
 
-from support import spaces
-from support.audited import KEY
-from support.recorded import decide_all, record_all
+from support.generators import spaces
+from support.generators.recorded import decide_all, record_all
+from support.records.audited import KEY
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper

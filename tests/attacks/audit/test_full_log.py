@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client
-from support.proxied import Place, descendants, until, visit_all
+from support.deployments.proxied import Place, descendants, until, visit_all
 
 pytestmark = [
     pytest.mark.timeout(600),

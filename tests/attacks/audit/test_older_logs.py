@@ -13,8 +13,8 @@ from pathlib import Path
 import anyio
 import pytest
 from e2e.program import in_process
-from support.faulty import OWN
-from support.proxied import Place
+from support.deployments.faulty import OWN
+from support.deployments.proxied import Place
 
 pytestmark = pytest.mark.timeout(600)
 

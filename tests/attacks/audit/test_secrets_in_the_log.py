@@ -12,8 +12,8 @@ import string
 
 import pytest
 from mcp import Client
-from support.audited import KEY
-from support.proxied import Place, visit_all
+from support.deployments.proxied import Place, visit_all
+from support.records.audited import KEY
 
 from ironcurtain.enforcement.audit.redaction import Redaction
 

@@ -11,7 +11,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from support.signing import Attacks, Scene, archive, load_signed, signatures
+from support.records.signing import Attacks, Scene, archive, load_signed, signatures
 
 from ironcurtain.bundle.archive import compress
 from ironcurtain.bundle.revision import SIGNATURES

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.signing import Attacks, Scene, archive, encoded, load_signed, signatures, with_serial
+from support.records.signing import Attacks, Scene, archive, encoded, load_signed, signatures, with_serial
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.revision import SIGNATURES

@@ -10,9 +10,9 @@ from typing import Any
 
 import anyio
 from mcp import Client
-from support.policies import rule
-from support.proxied import LONG, Place, rules, until
-from support.signing import with_serial
+from support.deployments.proxied import LONG, Place, rules, until
+from support.projects.policies import rule
+from support.records.signing import with_serial
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.signing.keys import PrivateKey, new_key

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.shipped import ROOT
+from support.projects.shipped import ROOT
 
 from ironcurtain import Policy
 from ironcurtain.decision.decide import Call, Prepared, prepare

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import jsonschema
 import pytest
 from markdown_it import MarkdownIt
-from support.report_schemas import JUNIT, SARIF
+from support.oracles.report_schemas import JUNIT, SARIF
 
 from ironcurtain.analysis.diff.report import Change, Difference
 from ironcurtain.cli.output.reports import RENDERERS

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.called import decide_with, one_tool
 from support.examples import examples
-from support.policies import tool
+from support.projects.policies import tool
 
 from ironcurtain.decision.decide import Call
 

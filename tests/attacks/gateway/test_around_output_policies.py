@@ -15,7 +15,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from support.proxied import LEGACY, MODERN, Place, text_of, until
+from support.deployments.proxied import LEGACY, MODERN, Place, text_of, until
 
 pytestmark = pytest.mark.timeout(600)
 STRIPPED = {".nothing": "allow"}

@@ -15,9 +15,9 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from support.proxied import is_alive, until
-from support.support_desk import Desk
-from support.support_desk_http import FIRST, listening, settle, token
+from support.deployments.proxied import is_alive, until
+from support.deployments.support_desk import Desk
+from support.deployments.support_desk_http import FIRST, listening, settle, token
 
 pytestmark = [
     pytest.mark.timeout(600),

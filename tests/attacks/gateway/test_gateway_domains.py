@@ -14,7 +14,7 @@ import anyio
 import jwt
 import pytest
 from mcp import Client
-from support.support_desk import Desk, text_of
+from support.deployments.support_desk import Desk, text_of
 
 from ironcurtain.bundle.domain import Domain, open_domain, sign_domain
 from ironcurtain.bundle.signing.keys import PrivateKey, new_key

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import anyio
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict
-from support.proxied import is_alive
+from support.deployments.proxied import is_alive
 
 from ironcurtain.gateway import Gateway, Tool, cli_command, define_tool
 from ironcurtain.gateway.calling import ToolFailedError, call_tool

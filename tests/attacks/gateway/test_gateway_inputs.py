@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import anyio
 import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from support.support_desk import Desk, text_of
+from support.deployments.support_desk import Desk, text_of
 
 from ironcurtain.gateway import Gateway, Is, ReadPath, define_tool
 from ironcurtain.gateway import admission as module

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 from mcp import Client
 from mcp.client.stdio import stdio_client
-from support.support_desk import Desk, text_of
+from support.deployments.support_desk import Desk, text_of
 
 TOOLS = """
 import os

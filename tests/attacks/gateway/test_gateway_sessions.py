@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx2
-from support.support_desk import Desk
-from support.support_desk_http import FIRST, began, listening, settle, token
+from support.deployments.support_desk import Desk
+from support.deployments.support_desk_http import FIRST, began, listening, settle, token
 
 
 def status(url: str, *headers: tuple[str, str]) -> int:

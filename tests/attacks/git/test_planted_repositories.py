@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
-from support.policies import rule, tool, write_bundle
+from support.machines.contained import NEEDS_SANDBOX, Scene
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent

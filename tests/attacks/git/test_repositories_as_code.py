@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
+from support.machines.contained import NEEDS_SANDBOX, Scene
 
 pytestmark = NEEDS_SANDBOX
 EVIL = "[core]\n\tfsmonitor = touch {ran}\n"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.called import answering, bundle, decide_with, described, load
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.decision.agent_view import agent_view
 from ironcurtain.decision.canonical.this_host import ThisHost

@@ -18,10 +18,10 @@ import mcp_types as types
 import pytest
 from fixtures import fixture_server
 from mcp import Client
-from support.client_story import NODE
-from support.contained import NEEDS_SANDBOX
-from support.policies import rule, write_bundle, write_servers
-from support.proxied import Living, Place, annotated, descendants, text_of, until, visit_all
+from support.deployments.proxied import Living, Place, annotated, descendants, text_of, until, visit_all
+from support.documentation.client_story import NODE
+from support.machines.contained import NEEDS_SANDBOX
+from support.projects.policies import rule, write_bundle, write_servers
 
 from ironcurtain.enforcement.proxy.upstream.separate_process import MOST
 

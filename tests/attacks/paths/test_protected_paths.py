@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.called import HOME, SANDBOX, answering, decide_with, one_tool
-from support.policies import rule, tool, write_bundle
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain import Policy
 from ironcurtain.decision.decide import Call

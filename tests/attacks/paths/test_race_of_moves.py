@@ -18,10 +18,10 @@ import mcp_types as types
 import pytest
 from anyio.abc import TaskGroup
 from mcp import Client
-from support.client_story import NODE
-from support.contained import NEEDS_SANDBOX
-from support.policies import rule, write_bundle, write_servers
-from support.proxied import Place, text_of, until
+from support.deployments.proxied import Place, text_of, until
+from support.documentation.client_story import NODE
+from support.machines.contained import NEEDS_SANDBOX
+from support.projects.policies import rule, write_bundle, write_servers
 
 pytestmark = pytest.mark.timeout(900)
 

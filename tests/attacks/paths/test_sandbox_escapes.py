@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.called import answering, bundle, decide_with, described, load
-from support.policies import tool
+from support.projects.policies import tool
 
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 import pytest
-from support import shipped
+from support.projects import shipped
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.bundle.content import PolicyContent

@@ -18,7 +18,7 @@ import pytest
 from attacks.proxy.test_http_neighbours import TOKENS, listening, with_tokens
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from support.proxied import LONG, Place
+from support.deployments.proxied import LONG, Place
 
 pytestmark = pytest.mark.timeout(600)
 

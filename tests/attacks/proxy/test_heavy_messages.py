@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from fixtures import heavy_server
 from mcp import Client
-from support.proxied import PLAIN, Place, descendants, until, visit_all
+from support.deployments.proxied import PLAIN, Place, descendants, until, visit_all
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -18,7 +18,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.server import Server
-from support.proxied import LONG, Place, wait_for
+from support.deployments.proxied import LONG, Place, wait_for
 
 from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
 from ironcurtain.enforcement.proxy.transport.http_bounds import HttpLimits

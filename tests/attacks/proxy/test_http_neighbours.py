@@ -21,10 +21,10 @@ from fixtures.fixture_server import NOTE
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from support.approvals import inbox_of, waiting
-from support.faulty import OWN
-from support.policies import rule
-from support.proxied import LEGACY, LONG, Place, wait_for
+from support.deployments.faulty import OWN
+from support.deployments.proxied import LEGACY, LONG, Place, wait_for
+from support.projects.policies import rule
+from support.records.approvals import inbox_of, waiting
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 

@@ -12,9 +12,9 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from support.approvals import inbox_of, waiting
-from support.faulty import OWN
-from support.proxied import MODERN, Place, request_meta, text_of, visit_all
+from support.deployments.faulty import OWN
+from support.deployments.proxied import MODERN, Place, request_meta, text_of, visit_all
+from support.records.approvals import inbox_of, waiting
 
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer

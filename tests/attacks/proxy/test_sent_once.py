@@ -11,7 +11,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from support.proxied import PLAIN, Place, text_of, until, visit_all
+from support.deployments.proxied import PLAIN, Place, text_of, until, visit_all
 
 pytestmark = pytest.mark.timeout(600)
 

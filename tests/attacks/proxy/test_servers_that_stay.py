@@ -12,8 +12,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.contained import Scene
-from support.proxied import Place, until, wait_for
+from support.deployments.proxied import Place, until, wait_for
+from support.machines.contained import Scene
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel tells of no orphans")
 KEEPER = "$(awk '{print $4}' /proc/$PPID/stat)"

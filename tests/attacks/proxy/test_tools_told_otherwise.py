@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fixtures.plain_server import OTHERS
 from mcp import Client
-from support.proxied import Place, visit_all
+from support.deployments.proxied import Place, visit_all
 
 from ironcurtain.decision.decide import is_drifted
 from ironcurtain.model.annotations import ToolAnnotation

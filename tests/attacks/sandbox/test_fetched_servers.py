@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from support.policies import rule, tool, write_bundle
-from support.registry import NEEDS_NPM, Packages, javascript, write_sdist, write_wheel
+from support.projects.policies import rule, tool, write_bundle
+from support.services.registry import NEEDS_NPM, Packages, javascript, write_sdist, write_wheel
 
 from ironcurtain.errors import FetchError, ServerConfigError
 from ironcurtain.policy import Policy

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
+from support.machines.contained import NEEDS_SANDBOX, Scene
 
 MACHINE = {"x86_64": (248, 250), "aarch64": (217, 219)}
 SESSION, UNLINK = -3, 9

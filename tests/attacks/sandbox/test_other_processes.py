@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
+from support.machines.contained import NEEDS_SANDBOX, Scene
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these are Linux' means")
 SECRET = b"a secret in our memory"

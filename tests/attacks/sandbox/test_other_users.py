@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.access_lists import OTHER, access
-from support.policies import load, rule, tool, write_bundle, write_servers
+from support.machines.access_lists import OTHER, access
+from support.projects.policies import load, rule, tool, write_bundle, write_servers
 
 from ironcurtain.enforcement.proxy.configuration import check_configuration, load_own
 from ironcurtain.errors import FileError

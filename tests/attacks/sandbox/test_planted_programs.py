@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
-from support.policies import rule, tool, write_bundle, write_servers
+from support.machines.contained import NEEDS_SANDBOX, Scene
+from support.projects.policies import rule, tool, write_bundle, write_servers
 
 from ironcurtain import Policy
 from ironcurtain.enforcement.proxy.configuration import check_sandbox, places_that_run

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
-from support.policies import rule, tool, write_bundle
+from support.machines.contained import NEEDS_SANDBOX, Scene
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from mcp import StdioServerParameters
-from support.contained import FOUND, NEEDS_SANDBOX, Scene
-from support.shipped import ROOT
+from support.machines.contained import FOUND, NEEDS_SANDBOX, Scene
+from support.projects.shipped import ROOT
 
 from ironcurtain import Policy
 from ironcurtain.decision.decide import Call, Prepared, prepare

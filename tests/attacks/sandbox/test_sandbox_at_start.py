@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from e2e.program import Ended, Inside
 from fixtures.tiny_project import write_project
-from support.contained import FOUND, NEEDS_SANDBOX
+from support.machines.contained import FOUND, NEEDS_SANDBOX
 
 from ironcurtain.enforcement.sandbox.programs import survey
 

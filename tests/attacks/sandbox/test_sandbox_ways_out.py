@@ -15,8 +15,8 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
-from support.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
-from support.proxied import text_of
+from support.deployments.proxied import text_of
+from support.machines.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Observation

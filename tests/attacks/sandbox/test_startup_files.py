@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
+from support.machines.contained import NEEDS_SANDBOX, Scene
 
 STARTUP = (".bashrc", ".bash_profile", ".profile", ".shrc", ".zshenv")
 EXPORTED = "exported-by-a-start-up-file"

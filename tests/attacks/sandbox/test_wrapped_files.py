@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.wrapped import COMMAND, client_file
+from support.deployments.wrapped import COMMAND, client_file
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.clients.report import ClientReport

@@ -15,9 +15,9 @@ import anyio
 import pytest
 from markdown_it import MarkdownIt
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, ModelServer
-from support.proxied import until
-from support.remembered import ORDER, Shop
+from support.deployments.proxied import until
+from support.deployments.remembered import ORDER, Shop
+from support.services.model_server import ANTHROPIC, ModelServer
 
 from ironcurtain.errors import SessionError
 from ironcurtain.session.create import SessionSettings, create_session

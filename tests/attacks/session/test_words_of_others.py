@@ -12,11 +12,11 @@ import anyio
 import pytest
 from mcp import Client
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, ModelServer
-from support.policies import rule
-from support.proxied import Place, visit_all
-from support.remembered import Shop, fact
-from support.stage import Stage
+from support.deployments.proxied import Place, visit_all
+from support.deployments.remembered import Shop, fact
+from support.deployments.stage import Stage
+from support.projects.policies import rule
+from support.services.model_server import ANTHROPIC, ModelServer
 
 pytestmark = pytest.mark.timeout(300)
 

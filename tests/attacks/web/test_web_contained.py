@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.contained import NEEDS_SANDBOX, Scene
-from support.web import Web, web
+from support.machines.contained import NEEDS_SANDBOX, Scene
+from support.people.web import Web, web
 
 pytestmark = [NEEDS_SANDBOX, pytest.mark.timeout(600)]
 WAYS = ("raw_socket", "undeclared_domain")

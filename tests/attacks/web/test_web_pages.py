@@ -20,10 +20,10 @@ import httpx2
 import pytest
 from e2e.browser import browser
 from playwright.sync_api import Page, expect
-from support.approvals import written
-from support.proxied import wait_for
-from support.web import Web, answers, ask, web
-from support.web_client import FORM, Person
+from support.deployments.proxied import wait_for
+from support.people.web import Web, answers, ask, web
+from support.people.web_client import FORM, Person
+from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from support.approvals import written
-from support.passkeys import NAME, PRESENT, VERIFIED, Signer
-from support.proxied import wait_for
-from support.web import Web, answers, ask, web
-from support.web_client import Person
+from support.deployments.proxied import wait_for
+from support.people.passkeys import NAME, PRESENT, VERIFIED, Signer
+from support.people.web import Web, answers, ask, web
+from support.people.web_client import Person
+from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.policies import rule, tool, write_bundle
-from support.web import Web, web
-from support.web_client import Person
+from support.people.web import Web, web
+from support.people.web_client import Person
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system.files import load

@@ -16,11 +16,11 @@ import httpx2
 import pytest
 from ruamel.yaml import YAML
 from starlette.routing import Route
-from support.audited import decided, write_decisions
-from support.policies import rule, tool, write_bundle
-from support.proxied import LONG, wait_for
-from support.web import Web, web
-from support.web_client import FORM, Person
+from support.deployments.proxied import LONG, wait_for
+from support.people.web import Web, web
+from support.people.web_client import FORM, Person
+from support.projects.policies import rule, tool, write_bundle
+from support.records.audited import decided, write_decisions
 
 from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.web.access import Access

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from e2e.program import ROOT
-from support.editor import Editor, editor
+from support.people.editor import Editor, editor
 
 CONSTITUTION = """\
 # Rules

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from e2e.program import Inside, program
 from fixtures.tiny_project import answer, tree
-from support.agent_project import rules
-from support.notes_project import LIST, READ, TOOLS
+from support.projects.agent_project import rules
+from support.projects.notes_project import LIST, READ, TOOLS
 
 
 def test_twice_is_once(tmp_path: Path, inside: Inside) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from e2e.program import Inside, program
 from fixtures.tiny_project import answer, tree
-from support.office import OFFICE, copy_office
+from support.projects.office import OFFICE, copy_office
 
 
 @pytest.fixture

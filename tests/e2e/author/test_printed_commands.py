@@ -10,7 +10,7 @@ from pathlib import Path
 
 from e2e.program import ROOT, environment
 from fixtures.tiny_project import answer
-from support.notes_project import LIST, READ, TOOLS
+from support.projects.notes_project import LIST, READ, TOOLS
 
 ASK = {"name": "notes-ask", "clause": "C3", "if": {"tool": ["list_tags", "read_note"]}, "then": "escalate"}
 RULES = {"rules": [{**ASK, "description": "", "reason": "C3 says so."}], "not_enforceable": []}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from e2e.program import PROGRAM, Ended, Inside, environment
-from support.transcript import Transcript
-from support.widened import Widened, widened
+from support.documentation.transcript import Transcript
+from support.projects.widened import Widened, widened
 
 COMPILE = ("compile", "--saved-tools")
 NEW, OLD = "generated/bundle", "../main/generated/bundle"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import ROOT
-from support.typed import typed
+from support.people.typed import typed
 
 PAGES = ("audit", "replay", "forecast")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 from e2e.program import ROOT, Inside
-from support.planted import bundle_of
+from support.projects.planted import bundle_of
 
 from ironcurtain.cli.main import cli
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from e2e.program import ROOT
 from platformdirs import user_cache_path
-from support.installed import Installed, extras_of, installed, run_directory, wheel
+from support.machines.installed import Installed, extras_of, installed, run_directory, wheel
 
 from ironcurtain.system.extras import MODULES
 
-PAGES = ROOT / "tests" / "support" / "first_pages.py"
+PAGES = ROOT / "tests" / "support" / "machines" / "first_pages.py"
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 WITHOUT = "this needs the extra `{extra}`, which is not installed\n  hint: pip install 'ironcurtain[{extra}]'"
 YAML = ("scenarios.yaml", "confirmations.yaml", "guarantees.yaml")

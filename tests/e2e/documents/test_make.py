@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.contained import FOUND
-from support.plain_machine import MAKE, ROOT, Machine
-from support.terminal import in_terminal
+from support.machines.contained import FOUND
+from support.machines.plain_machine import MAKE, ROOT, Machine
+from support.people.terminal import in_terminal
 
 NEEDED = {
     "python3": "IronCurtain needs Python 3.11 or newer",

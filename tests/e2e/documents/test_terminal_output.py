@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import PROGRAM, ROOT, environment, program
-from support.terminal import in_terminal
+from support.people.terminal import in_terminal
 
 from ironcurtain.cli.output.display import shown, wants_colour
 from ironcurtain.system.text import counted

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from e2e.program import PROGRAM, ROOT, Inside, assert_clear, environment
-from support.audited import write_log
-from support.sessions import Session, make_session
+from support.records.audited import write_log
+from support.records.sessions import Session, make_session
 
 from ironcurtain.enforcement.audit.log_paths import make_key
 

@@ -1,7 +1,7 @@
 """Every failure that a person at home or an operator can meet, planted for real: doctor names it and its fix.
 
-They stand in `support/failures_of_policy.py` and `support/failures_around.py`. The failures of a compile are
-told by the compile itself, at the place in the file; those codes stand below.
+They stand in `support/machines/failures_of_policy.py` and `support/machines/failures_around.py`. The failures
+of a compile are told by the compile itself, at the place in the file; those codes stand below.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import pytest
 from e2e.program import ROOT, Inside
 from fixtures.tiny_project import tree
 from jsonschema import Draft202012Validator
-from support import failures_around, failures_of_policy
-from support.contained import NEEDS_SANDBOX
-from support.failures_of_policy import SECRET
-from support.healthy_installation import House
+from support.machines import failures_around, failures_of_policy
+from support.machines.contained import NEEDS_SANDBOX
+from support.machines.failures_of_policy import SECRET
+from support.machines.healthy_installation import House
 
 SCHEMA = Draft202012Validator(json.loads((ROOT / "schemas" / "doctor.json").read_text()))
 PLANTS = [*failures_of_policy.PLANTS, *failures_around.PLANTS]

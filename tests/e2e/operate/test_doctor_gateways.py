@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from support.support_desk import PROGRAM, Desk
+from support.deployments.support_desk import PROGRAM, Desk
 
 OPTIONS = (
     *("--permissions", "agent.json", "--tokens", "tokens.json"),

@@ -17,12 +17,12 @@ import pytest
 from e2e.program import ROOT
 from e2e.transcripts.test_release import commands
 from ruamel.yaml import YAML
-from support.nodes import free_port
-from support.proxied import until
-from support.shipped import GENERATED, named
-from support.shipped import bundle as shipped_with
-from support.signing import with_serial
-from support.typed import typed
+from support.deployments.proxied import until
+from support.people.typed import typed
+from support.projects.shipped import GENERATED, named
+from support.projects.shipped import bundle as shipped_with
+from support.records.signing import with_serial
+from support.services.nodes import free_port
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.publishing.to_directory import publish_to_directory

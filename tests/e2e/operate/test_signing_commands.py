@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from e2e.program import SHIPPED, Inside, assert_clear, program
-from support.bundle_server import Held, bundle_server
-from support.signing import with_serial
+from support.records.signing import with_serial
+from support.services.bundle_server import Held, bundle_server
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.cli.options.signing import chosen_signer

@@ -14,10 +14,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from playwright.sync_api import Browser, Page, expect
-from support.approvals import written
-from support.audited import decided, write_decisions
-from support.proxied import Place
-from support.web import Web, ask, web
+from support.deployments.proxied import Place
+from support.people.web import Web, ask, web
+from support.records.approvals import written
+from support.records.audited import decided, write_decisions
 
 from ironcurtain.enforcement.audit.record_types import Approval
 from ironcurtain.model.verdict import Verdict

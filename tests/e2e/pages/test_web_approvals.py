@@ -14,9 +14,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from playwright.sync_api import Browser, Page, expect
-from support.approvals import inbox_of, written
-from support.proxied import Place, text_of, wait_for
-from support.web import Web, answers, ask, web
+from support.deployments.proxied import Place, text_of, wait_for
+from support.people.web import Web, answers, ask, web
+from support.records.approvals import inbox_of, written
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from e2e.browser import browser
 from playwright.sync_api import Page, expect
-from support.audited import decided, write_decisions
-from support.policies import rule, tool, write_bundle
-from support.web import web
+from support.people.web import web
+from support.projects.policies import rule, tool, write_bundle
+from support.records.audited import decided, write_decisions
 
 pytestmark = pytest.mark.timeout(600)
 LONG = 120_000

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from e2e.browser import browser
 from playwright.sync_api import Browser, Page, expect
-from support.approvals import written
-from support.audited import write_log
-from support.web import Web, answers, ask, web
+from support.people.web import Web, answers, ask, web
+from support.records.approvals import written
+from support.records.audited import write_log
 
 pytestmark = pytest.mark.timeout(600)
 CALLS = 5_000

@@ -12,10 +12,10 @@ from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from e2e.program import in_process
 from playwright.sync_api import Browser, Page, expect
-from support.approvals import written
-from support.passkeys import Authenticator, Signer
-from support.proxied import wait_for
-from support.web import answers, ask, web
+from support.deployments.proxied import wait_for
+from support.people.passkeys import Authenticator, Signer
+from support.people.web import answers, ask, web
+from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 

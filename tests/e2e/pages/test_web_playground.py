@@ -16,9 +16,9 @@ from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from e2e.program import ROOT, SHIPPED
 from playwright.sync_api import Browser, Locator, Page, expect
-from support.audited import decided, write_decisions
-from support.proxied import wait_for
-from support.web import Web, web
+from support.deployments.proxied import wait_for
+from support.people.web import Web, web
+from support.records.audited import decided, write_decisions
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.explain.explain import Explainer

@@ -12,8 +12,8 @@ from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from e2e.program import ROOT, SHIPPED, in_process
 from playwright.sync_api import Browser, Page, expect
-from support.policies import rule, tool, write_bundle
-from support.web import Web, web
+from support.people.web import Web, web
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import ClauseReport

@@ -11,9 +11,9 @@ from e2e.browser import browser
 from e2e.program import PROGRAM
 from playwright.sync_api import expect
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, ModelServer
-from support.proxied import LONG, Place
-from support.web import web
+from support.deployments.proxied import LONG, Place
+from support.people.web import web
+from support.services.model_server import ANTHROPIC, ModelServer
 
 pytestmark = pytest.mark.timeout(300)
 ROOT = Path(__file__).parents[3]

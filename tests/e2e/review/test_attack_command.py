@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from support import shipped
-from support.audited import decided, write_decisions
-from support.policies import rule, tool, write_bundle
+from support.projects import shipped
+from support.projects.policies import rule, tool, write_bundle
+from support.records.audited import decided, write_decisions
 
 from ironcurtain.cli.main import run
 from ironcurtain.model.verdict import Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.policies import rule, tool, write_bundle
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.cli.main import run
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from e2e.program import ROOT, Inside
-from support.planted import bundle_of
-from support.policies import annotations_of, compiled, rule
+from support.projects.planted import bundle_of
+from support.projects.policies import annotations_of, compiled, rule
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from e2e.program import Inside, assert_clear
-from support.policies import rule
-from support.sessions import RULES, Session, make_session
+from support.projects.policies import rule
+from support.records.sessions import RULES, Session, make_session
 
 
 @pytest.fixture(scope="module")

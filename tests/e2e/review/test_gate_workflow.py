@@ -13,9 +13,9 @@ import pytest
 from e2e.program import ROOT, environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from support.gate_story import GUARANTEES, TRANSCRIPT, Story, tell
-from support.installed import locked, with_packages
-from support.workflow import Runner
+from support.documentation.gate_story import GUARANTEES, TRANSCRIPT, Story, tell
+from support.machines.installed import locked, with_packages
+from support.machines.workflow import Runner
 
 
 def test_a_pull_request_that_loosens_its_approval_and_the_pass(tmp_path: Path) -> None:

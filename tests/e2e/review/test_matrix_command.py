@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import shipped
+from support.projects import shipped
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.cli.main import run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from support import shipped
+from support.projects import shipped
 
 from ironcurtain.cli.main import run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import Inside
-from support.planted import bundle_of
+from support.projects.planted import bundle_of
 
 PATTERN = r"\d{4}-\w+\.(?:md|rst)"
 RULES = [

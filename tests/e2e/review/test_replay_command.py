@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from e2e.program import Ended, Inside, assert_clear
-from support.policies import rule
-from support.sessions import RULES, Session, make_session
+from support.projects.policies import rule
+from support.records.sessions import RULES, Session, make_session
 
 PATHS = ["docs/a", "docs/b", "work/c", "work/deep/d"]
 LOOSER = [RULES[0] | {"name": "read-all", "if": {"tool": ["read"]}}, *RULES]

@@ -22,7 +22,7 @@ import pytest
 from e2e.program import PROGRAM, ROOT, Ended, Inside, assert_clear, environment
 from fixtures import asking_program
 from jsonschema import Draft202012Validator
-from support.approvals import Rendezvous, written
+from support.records.approvals import Rendezvous, written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.request import Clock

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 from e2e.program import SHIPPED, Inside, assert_clear
-from support.nodes import free_port, opa_node, pretender
+from support.services.nodes import free_port, opa_node, pretender
 
 from ironcurtain.bundle.signing.keys import new_key
 from ironcurtain.cli.main import cli

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from e2e.program import Ended, Inside, assert_clear, in_process
-from support.contained import NEEDS_SANDBOX
-from support.policies import rule, tool, write_bundle
-from support.registry import NEEDS_NPM, TOOL, Packages, write_wheel
+from support.machines.contained import NEEDS_SANDBOX
+from support.projects.policies import rule, tool, write_bundle
+from support.services.registry import NEEDS_NPM, TOOL, Packages, write_wheel
 
 from ironcurtain.servers.tools import ToolListing, tool_digest
 

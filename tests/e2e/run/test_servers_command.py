@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from e2e.program import PROGRAM, Ended, Inside, environment
 from fixtures.tiny_project import ANNOTATIONS, answer, tree
-from support.contained import NEEDS_SANDBOX
+from support.machines.contained import NEEDS_SANDBOX
 
 from ironcurtain.errors import Exit
 

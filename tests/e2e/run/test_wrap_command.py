@@ -16,9 +16,9 @@ import pytest
 from e2e.program import PROGRAM, ROOT, SHIPPED, Ended, Inside, assert_clear, environment, program
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from support.proxied import LEGACY, Place, text_of
-from support.terminal import in_terminal
-from support.wrapped import read_as_an_editor
+from support.deployments.proxied import LEGACY, Place, text_of
+from support.deployments.wrapped import read_as_an_editor
+from support.people.terminal import in_terminal
 
 Run: TypeAlias = Callable[..., Ended]
 CORPUS = ROOT / "tests" / "fixtures" / "clients"

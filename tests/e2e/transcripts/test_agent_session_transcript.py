@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from pytest_httpserver import HTTPServer
-from support.agent_session_story import AgentStory, tell
-from support.contained import NEEDS_SANDBOX
-from support.transcript import ROOT, Transcript
+from support.documentation.agent_session_story import AgentStory, tell
+from support.documentation.transcript import ROOT, Transcript
+from support.machines.contained import NEEDS_SANDBOX
 
 SAID = """\
 `ironcurtain start` ([agent sessions](../sessions.md)) with the two servers of this repository's

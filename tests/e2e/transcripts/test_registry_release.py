@@ -16,9 +16,9 @@ import pytest
 from e2e.program import ROOT, copy_tracked
 from e2e.transcripts.test_release import KEY, blocks, commands
 from ruamel.yaml import YAML
-from support.oci_registry import NEEDS_REGISTRY, digest, oci_registry
-from support.plain_opa import plain_opa
-from support.typed import typed
+from support.people.typed import typed
+from support.services.oci_registry import NEEDS_REGISTRY, digest, oci_registry
+from support.services.plain_opa import plain_opa
 
 TRANSCRIPT = ROOT / "docs" / "transcripts" / "registry.md"
 ADDRESS = "127.0.0.1:5000"

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from e2e.program import ROOT, copy_tracked
 from ruamel.yaml import YAML
-from support.bundle_server import Held, bundle_server
-from support.plain_opa import plain_opa
-from support.signing import archive
-from support.typed import typed
+from support.people.typed import typed
+from support.records.signing import archive
+from support.services.bundle_server import Held, bundle_server
+from support.services.plain_opa import plain_opa
 
 from ironcurtain.bundle.archive import Bundle, unpack
 

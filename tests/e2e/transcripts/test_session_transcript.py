@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.contained import NEEDS_SANDBOX
-from support.session_story import Story, tell
-from support.transcript import ROOT, Transcript
+from support.documentation.session_story import Story, tell
+from support.documentation.transcript import ROOT, Transcript
+from support.machines.contained import NEEDS_SANDBOX
 
 SAID = """\
 An agent works behind `ironcurtain proxy` with the two servers of this repository's `mcp-servers.json` and the

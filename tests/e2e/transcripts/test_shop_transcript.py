@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.contained import NEEDS_SANDBOX
-from support.shop_story import Story, tell
-from support.transcript import Transcript
+from support.documentation.shop_story import Story, tell
+from support.documentation.transcript import Transcript
+from support.machines.contained import NEEDS_SANDBOX
 
 SAID = """\
 An agent serves Ada behind `ironcurtain proxy` with the policy and the server of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.support_desk_story import Story, tell
-from support.transcript import Transcript
+from support.documentation.support_desk_story import Story, tell
+from support.documentation.transcript import Transcript
 
 SAID = """\
 The gateway of [examples/support_desk](../../examples/support_desk/README.md), and clients of the MCP SDK: one

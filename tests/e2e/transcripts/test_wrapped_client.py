@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.client_story import CONTAINED, NODE, Story, tell
-from support.contained import FOUND
-from support.transcript import Transcript
+from support.documentation.client_story import CONTAINED, NODE, Story, tell
+from support.documentation.transcript import Transcript
+from support.machines.contained import FOUND
 
 SAID = """\
 A desktop client starts three servers: two from npm, and one that its maker will change. `ironcurtain wrap`

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.oci_registry import (
+from support.projects.shipped import GENERATED
+from support.records.signing import Scene, archive, scene, shipped, with_serial
+from support.services.oci_registry import (
     NEEDS_REGISTRY,
     PASSWORD,
     USER,
@@ -20,9 +22,7 @@ from support.oci_registry import (
     token_server,
     with_password,
 )
-from support.plain_opa import plain_opa
-from support.shipped import GENERATED
-from support.signing import Scene, archive, scene, shipped, with_serial
+from support.services.plain_opa import plain_opa
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.oci.access import RegistryAccess

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.bundle_server import Held, bundle_server
-from support.plain_opa import configuration, plain_opa
-from support.shipped import GENERATED
-from support.signing import Scene, archive, scene, shipped, with_serial
+from support.projects.shipped import GENERATED
+from support.records.signing import Scene, archive, scene, shipped, with_serial
+from support.services.bundle_server import Held, bundle_server
+from support.services.plain_opa import configuration, plain_opa
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
 from ironcurtain.bundle.archive import Bundle

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from fixtures.tiny_project import RULES, SCENARIOS, tree
-from support.modelled import Place
-from support.notes_project import Notes
+from support.projects.modelled import Place
+from support.projects.notes_project import Notes
 
 NEW, OTHER = "Nobody writes notes.", "Mail is read by nobody at all."
 DELETED = {"clause": "C3", "kind": "structural", "reason": "no tool writes"}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from e2e.program import in_process
 from fixtures.tiny_project import tree
-from support.model_server import ANTHROPIC
-from support.modelled import Modelled, Place, Playing, from_kept
-from support.office import OFFICE, copy_office
+from support.projects.modelled import Modelled, Place, Playing, from_kept
+from support.projects.office import OFFICE, copy_office
+from support.services.model_server import ANTHROPIC
 
 from ironcurtain.errors import Exit
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 from fixtures.tiny_project import RULES, tree
-from support.modelled import Place
-from support.notes_project import Notes, rules_about
+from support.projects.modelled import Place
+from support.projects.notes_project import Notes, rules_about
 
 GUARANTEES = """\
 format: ironcurtain/guarantees/v1

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from fixtures.tiny_project import SCENARIOS
-from support.modelled import Place
-from support.notes_project import READ, TOOLS, Notes
+from support.projects.modelled import Place
+from support.projects.notes_project import READ, TOOLS, Notes
 
 LAX: tuple[str, ...] = ("", "matrix = true", "scenarios = 3", "coverage = 50")
 STRICT: dict[str, str] = {

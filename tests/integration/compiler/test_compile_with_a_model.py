@@ -17,9 +17,9 @@ import click
 import pytest
 from e2e.program import PROGRAM, Ended, environment
 from fixtures.tiny_project import tree
-from support.model_server import ANTHROPIC, OPENAI, Play, slow
-from support.modelled import Place, Playing
-from support.notes_project import COMPILE, Notes
+from support.projects.modelled import Place, Playing
+from support.projects.notes_project import COMPILE, Notes
+from support.services.model_server import ANTHROPIC, OPENAI, Play, slow
 
 CANARY = "sk-canary-0123456789"
 FOREIGN = ("ANTHROPIC_", "OPENAI_", "GOOGLE_", "GEMINI_", "IRONCURTAIN_")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from fixtures.tiny_project import SCENARIOS
-from support.modelled import Place
-from support.notes_project import COMPILE, Notes
-from support.transcript import Transcript
+from support.documentation.transcript import Transcript
+from support.projects.modelled import Place
+from support.projects.notes_project import COMPILE, Notes
 
 NOTES = {"tool": ["read_note"], "paths": [{"roles": ["read-path"], "within": ["~/notes"]}]}
 DRAFTS = {"tool": ["read_note"], "paths": [{"roles": ["read-path"], "within": ["~/drafts"]}]}

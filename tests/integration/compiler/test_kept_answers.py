@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from fixtures.tiny_project import RULES, tree
-from support.model_server import ANTHROPIC
-from support.modelled import Place, Playing
-from support.notes_project import READ, TOOLS, Notes, rules_about
+from support.projects.modelled import Place, Playing
+from support.projects.notes_project import READ, TOOLS, Notes, rules_about
+from support.services.model_server import ANTHROPIC
 
 CALLER = {"sub": "u17", "age": 41}
 DECLARED = """

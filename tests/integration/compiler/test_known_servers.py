@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import ROOT, in_process, program
-from support.contained import NEEDS_SANDBOX
+from support.machines.contained import NEEDS_SANDBOX
 
 from ironcurtain.compiler.annotate.known import SHIPPED, shipped_collection
 

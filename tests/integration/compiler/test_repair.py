@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from e2e.program import Ended
 from fixtures.tiny_project import RULES, tree
-from support.modelled import Place, stage_of
-from support.notes_project import Notes, rules_about
+from support.projects.modelled import Place, stage_of
+from support.projects.notes_project import Notes, rules_about
 
 PROMPTS = Path(__file__).parents[2] / "golden" / "prompts"
 NOTE = {"path": "/home/user/notes/b"}

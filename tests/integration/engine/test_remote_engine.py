@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 from integration.engine.test_engine import COUNT, REVISION, archive, ask
-from support.bundle_server import bundle_server
-from support.nodes import answer, certificate, free_port, opa_node, pretender
-from support.plain_opa import PlainOpa
+from support.services.bundle_server import bundle_server
+from support.services.nodes import answer, certificate, free_port, opa_node, pretender
+from support.services.plain_opa import PlainOpa
 
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.client import NodeClient

@@ -17,7 +17,7 @@ from e2e.program import Ended, program
 from fixtures.tiny_project import ANNOTATIONS, CONSTITUTION, RULES, SCENARIOS, SERVER, answer, tree
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
-from support.support_desk import text_of
+from support.deployments.support_desk import text_of
 
 pytestmark = pytest.mark.timeout(600)
 TOOLS = """

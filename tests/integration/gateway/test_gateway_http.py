@@ -9,8 +9,8 @@ import anyio
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from support.support_desk import Desk, text_of
-from support.support_desk_http import FIRST, SECOND, began, listening, settle, status_of, token
+from support.deployments.support_desk import Desk, text_of
+from support.deployments.support_desk_http import FIRST, SECOND, began, listening, settle, status_of, token
 
 
 async def tell(url: str, shown: str, *calls: tuple[str, dict[str, Any]]) -> tuple[list[str], list[Any]]:

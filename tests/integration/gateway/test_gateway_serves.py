@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from mcp import Client
 from mcp.client.stdio import stdio_client
-from support.support_desk import Desk, text_of
+from support.deployments.support_desk import Desk, text_of
 
 from ironcurtain.enforcement.audit.log_paths import key_id, read_key
 from ironcurtain.servers.tools import ToolListing, tool_digest

@@ -8,9 +8,9 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
-from support.approvals import inbox_of
-from support.policies import rule
-from support.proxied import Place, chosen, rules, text_of, visit_all
+from support.deployments.proxied import Place, chosen, rules, text_of, visit_all
+from support.projects.policies import rule
+from support.records.approvals import inbox_of
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 

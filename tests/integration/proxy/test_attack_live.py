@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from support import shipped
-from support.contained import NEEDS_SANDBOX
-from support.policies import rule, tool, write_bundle, write_servers
+from support.machines.contained import NEEDS_SANDBOX
+from support.projects import shipped
+from support.projects.policies import rule, tool, write_bundle, write_servers
 
 from ironcurtain.cli.main import run
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from support.contained import NEEDS_SANDBOX
-from support.policies import rule
-from support.proxied import Place, text_of, visit_all
+from support.deployments.proxied import Place, text_of, visit_all
+from support.machines.contained import NEEDS_SANDBOX
+from support.projects.policies import rule
 
 pytestmark = [NEEDS_SANDBOX, pytest.mark.timeout(900)]
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from fixtures import fixture_server
 from mcp import Client
-from support.proxied import LEGACY, MODERN, Place, text_of, visit_all
+from support.deployments.proxied import LEGACY, MODERN, Place, text_of, visit_all
 
 pytestmark = pytest.mark.timeout(900)
 

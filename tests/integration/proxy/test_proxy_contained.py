@@ -14,10 +14,10 @@ import pytest
 from e2e.program import in_process
 from fixtures.tiny_project import write_project
 from mcp.shared.exceptions import MCPError
-from support.client_story import NODE
-from support.contained import NEEDS_SANDBOX
-from support.policies import write_servers
-from support.proxied import LEGACY, Place, text_of, wait_for
+from support.deployments.proxied import LEGACY, Place, text_of, wait_for
+from support.documentation.client_story import NODE
+from support.machines.contained import NEEDS_SANDBOX
+from support.projects.policies import write_servers
 
 from ironcurtain.bundle.origin import origin
 from ironcurtain.enforcement.sandbox.contained_process import private_workspace

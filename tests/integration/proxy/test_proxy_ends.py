@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import mcp_types as types
 from mcp import Client
-from support.policies import rule
-from support.proxied import PLAIN, Place, descendants, is_alive, rules, until, wait_for
-from support.wire import running
+from support.deployments.proxied import PLAIN, Place, descendants, is_alive, rules, until, wait_for
+from support.deployments.wire import running
+from support.projects.policies import rule
 
 from ironcurtain.engine.locate import find
 

@@ -13,9 +13,9 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
-from support.approvals import inbox_of
-from support.policies import rule
-from support.proxied import PLAIN, Place, chosen, equal_calls, rules, text_of, until, visit_all
+from support.deployments.proxied import PLAIN, Place, chosen, equal_calls, rules, text_of, until, visit_all
+from support.projects.policies import rule
+from support.records.approvals import inbox_of
 
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest

@@ -7,9 +7,9 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
-from support.policies import rule
-from support.proxied import Place, text_of, until, visit_all
-from support.remembered import FACTS, ORDER, Shop, fact
+from support.deployments.proxied import Place, text_of, until, visit_all
+from support.deployments.remembered import FACTS, ORDER, Shop, fact
+from support.projects.policies import rule
 
 pytestmark = pytest.mark.timeout(600)
 CHECKED = "The call could not be checked"

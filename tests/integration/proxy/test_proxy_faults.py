@@ -19,8 +19,8 @@ import anyio
 import pytest
 from anyio import to_thread
 from mcp import Client
-from support.faulty import OWN, engine_of, log_of, no_room, ours, proxy_of, shown, verified
-from support.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
+from support.deployments.faulty import OWN, engine_of, log_of, no_room, ours, proxy_of, shown, verified
+from support.deployments.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
 
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.subject import Installation

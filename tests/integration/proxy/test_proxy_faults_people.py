@@ -13,11 +13,11 @@ import anyio
 import pytest
 from anyio import to_thread
 from mcp import Client
-from support.approvals import inbox_of, waiting, written
-from support.faulty import OWN, ours
-from support.policies import rule
-from support.proxied import LONG, Living, Place, equal_calls, rules, until, wait_for
-from support.wire import Proxy, answer, call, question, running, send
+from support.deployments.faulty import OWN, ours
+from support.deployments.proxied import LONG, Living, Place, equal_calls, rules, until, wait_for
+from support.deployments.wire import Proxy, answer, call, question, running, send
+from support.projects.policies import rule
+from support.records.approvals import inbox_of, waiting, written
 
 from ironcurtain.enforcement.approvals.broker_directory import MAX_OF_SESSION
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer

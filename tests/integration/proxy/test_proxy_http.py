@@ -16,8 +16,8 @@ import pytest
 from e2e.program import in_process
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from support.policies import write_servers
-from support.proxied import LONG, PLAIN, SERVER, Place, text_of, wait_for
+from support.deployments.proxied import LONG, PLAIN, SERVER, Place, text_of, wait_for
+from support.projects.policies import write_servers
 
 pytestmark = pytest.mark.timeout(900)
 

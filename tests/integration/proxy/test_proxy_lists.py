@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from support import spaces_exchange
-from support.policies import rule
-from support.proxied import Place, text_of, visit_all
-from support.remembered import Shop
+from support.deployments.proxied import Place, text_of, visit_all
+from support.deployments.remembered import Shop
+from support.generators import spaces_exchange
+from support.projects.policies import rule
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -15,7 +15,7 @@ import pytest
 from fixtures import fixture_server
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from support.proxied import LEGACY, MODERN, Place, request_meta, text_of, until, visit_all
+from support.deployments.proxied import LEGACY, MODERN, Place, request_meta, text_of, until, visit_all
 
 pytestmark = pytest.mark.timeout(900)
 

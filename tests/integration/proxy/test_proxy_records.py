@@ -13,8 +13,8 @@ from pathlib import Path
 import anyio
 import pytest
 from e2e.program import assert_clear, program
-from support.proxied import Place, text_of, until
-from support.wire import running
+from support.deployments.proxied import Place, text_of, until
+from support.deployments.wire import running
 
 SECRET = "the-plan-of-friday"
 

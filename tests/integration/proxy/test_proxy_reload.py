@@ -12,8 +12,8 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from support.policies import rule
-from support.proxied import Place, descendants, rules, text_of, until, visit_all
+from support.deployments.proxied import Place, descendants, rules, text_of, until, visit_all
+from support.projects.policies import rule
 
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
 

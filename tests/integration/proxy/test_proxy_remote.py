@@ -11,10 +11,10 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import Client
-from support.bundle_server import Held, bundle_server
-from support.nodes import free_port, opa_node
-from support.policies import rule
-from support.proxied import LONG, Place, descendants, rules, until
+from support.deployments.proxied import LONG, Place, descendants, rules, until
+from support.projects.policies import rule
+from support.services.bundle_server import Held, bundle_server
+from support.services.nodes import free_port, opa_node
 
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
 

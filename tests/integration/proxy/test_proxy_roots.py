@@ -10,9 +10,9 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from support.client_story import NODE
-from support.policies import rule, write_bundle, write_servers
-from support.proxied import PLAIN, Place, annotated, text_of, until, visit_all
+from support.deployments.proxied import PLAIN, Place, annotated, text_of, until, visit_all
+from support.documentation.client_story import NODE
+from support.projects.policies import rule, write_bundle, write_servers
 
 pytestmark = pytest.mark.timeout(900)
 

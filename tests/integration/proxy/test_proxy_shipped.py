@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from support.proxied import Place as FixturePlace
-from support.proxied import text_of, visit_all
+from support.deployments.proxied import Place as FixturePlace
+from support.deployments.proxied import text_of, visit_all
 
 ROOT = Path(__file__).parents[3]
 SERVERS = ROOT / "node_modules"

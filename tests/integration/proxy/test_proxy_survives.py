@@ -12,9 +12,19 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from support.approvals import inbox_of
-from support.proxied import LONG, PLAIN, Living, Place, descendants, text_of, until, visit_all, wait_for
-from support.wire import call, running, send
+from support.deployments.proxied import (
+    LONG,
+    PLAIN,
+    Living,
+    Place,
+    descendants,
+    text_of,
+    until,
+    visit_all,
+    wait_for,
+)
+from support.deployments.wire import call, running, send
+from support.records.approvals import inbox_of
 
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 

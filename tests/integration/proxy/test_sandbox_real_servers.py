@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client
-from support.contained import NEEDS_SANDBOX, Scene
-from support.support_desk import text_of
+from support.deployments.support_desk import text_of
+from support.machines.contained import NEEDS_SANDBOX, Scene
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Observation

@@ -11,10 +11,10 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from support.contained import NEEDS_SANDBOX
-from support.proxied import Place as FixturePlace
-from support.proxied import text_of, visit_all
-from support.shipped_rows import ROWS, Row
+from support.deployments.proxied import Place as FixturePlace
+from support.deployments.proxied import text_of, visit_all
+from support.machines.contained import NEEDS_SANDBOX
+from support.projects.shipped_rows import ROWS, Row
 
 ROOT = Path(__file__).parents[3]
 PNG = bytes.fromhex("89504e470d0a1a0a")

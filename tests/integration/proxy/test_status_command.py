@@ -16,8 +16,8 @@ import pytest
 from e2e.program import Ended, Inside
 from fixtures import fixture_server
 from mcp import Client
-from support.policies import rule
-from support.proxied import Place, until, wait_for
+from support.deployments.proxied import Place, until, wait_for
+from support.projects.policies import rule
 
 from ironcurtain.enforcement.proxy.status.liveness_lock import running
 from ironcurtain.integrations.doctor.proxies import proxies

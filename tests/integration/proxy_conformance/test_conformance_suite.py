@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from fixtures import conformance_server
-from support.open_place import MODULES, OpenPlace, listening, node, script
+from support.deployments.open_place import MODULES, OpenPlace, listening, node, script
 
 NODE = node(22)
 SUITE = script("@modelcontextprotocol/conformance", "")

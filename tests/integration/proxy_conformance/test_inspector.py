@@ -14,8 +14,8 @@ import anyio
 import pytest
 from fixtures import fixture_server
 from mcp import Client
-from support.open_place import MODULES, listening, node, script
-from support.proxied import MODERN, Place, until
+from support.deployments.open_place import MODULES, listening, node, script
+from support.deployments.proxied import MODERN, Place, until
 
 NODE = node(20)
 INSPECTOR = script("@modelcontextprotocol/inspector-cli", "")

@@ -21,8 +21,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import SERVER_INFO_META_KEY
 from pytest_httpserver import HTTPServer
-from support.open_place import OpenPlace, python_server, script
-from support.proxied import until
+from support.deployments.open_place import OpenPlace, python_server, script
+from support.deployments.proxied import until
 
 NODE_SERVERS = {
     "filesystem": script("@modelcontextprotocol/server-filesystem", "dist/index.js"),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, Dialect, ModelServer
-from support.proxied import Place
-from support.stage import Stage
+from support.deployments.proxied import Place
+from support.deployments.stage import Stage
+from support.services.model_server import ANTHROPIC, Dialect, ModelServer
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import anyio
 import pytest
 from pydantic_ai import Agent
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, DIALECTS, Dialect, ModelServer
-from support.policies import rule
-from support.proxied import Place, until
-from support.stage import Stage
+from support.deployments.proxied import Place, until
+from support.deployments.stage import Stage
+from support.projects.policies import rule
+from support.services.model_server import ANTHROPIC, DIALECTS, Dialect, ModelServer
 from werkzeug import Response
 
 from ironcurtain.enforcement.approvals.approvers import Approvers

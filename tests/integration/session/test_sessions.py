@@ -13,9 +13,9 @@ from typing import Any
 
 import anyio
 import pytest
-from support.model_server import ANTHROPIC, DIALECTS, Dialect, raw, slow
-from support.proxied import until
-from support.stage import Stage
+from support.deployments.proxied import until
+from support.deployments.stage import Stage
+from support.services.model_server import ANTHROPIC, DIALECTS, Dialect, raw, slow
 
 from ironcurtain.errors import ModelFailedError, SessionError, UsageError
 from ironcurtain.session.create import SessionSettings, create_session

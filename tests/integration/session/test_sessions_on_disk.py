@@ -10,9 +10,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.model_server import ANTHROPIC
-from support.proxied import rules
-from support.stage import Stage
+from support.deployments.proxied import rules
+from support.deployments.stage import Stage
+from support.services.model_server import ANTHROPIC
 
 from ironcurtain.errors import BusyError, ModelFailedError, SessionError
 from ironcurtain.session.events import CallEnded, SessionEvent

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
-from support.model_server import ANTHROPIC, ModelServer
-from support.proxied import LONG, Place
-from support.terminal import converse
+from support.deployments.proxied import LONG, Place
+from support.people.terminal import converse
+from support.services.model_server import ANTHROPIC, ModelServer
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support.shipped import GENERATED, ROOT
-from support.shipped import bundle as by_hand
+from support.projects.shipped import GENERATED, ROOT
+from support.projects.shipped import bundle as by_hand
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import provenance_of, statement

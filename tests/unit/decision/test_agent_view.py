@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.policies import tool
+from support.projects.policies import tool
 
 from ironcurtain.decision.agent_view import AgentState, agent_view
 from ironcurtain.model.annotations import ToolAnnotation

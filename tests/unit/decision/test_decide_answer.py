@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.called import decide_with, one_tool
-from support.policies import tool
+from support.projects.policies import tool
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.refusal import Refusal

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.called import HOME, SANDBOX, answering, decide_with, one_tool, prepared, refused
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.decision.decide import Call, Prepared, prepare, trace
 from ironcurtain.decision.structural_checks import check

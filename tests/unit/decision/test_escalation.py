@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.approvals import written
 from support.called import answering, bundle, decide_with, load
-from support.policies import compiled, rule, tool
+from support.projects.policies import compiled, rule, tool
+from support.records.approvals import written
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli.review.decisions import as_json, as_text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from support.spaces_facts import DECLARED
+from support.generators.spaces_facts import DECLARED
 
 from ironcurtain.decision.facts import known_facts, normalise, stated_facts, with_whole_totals
 from ironcurtain.errors import ScenarioError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.called import ROOT, one_tool, prepared
 from support.documents import at, object_at
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.compiler.annotate import questions
 from ironcurtain.compiler.annotate.questions import annotation_schema

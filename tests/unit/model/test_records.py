@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from support.spaces_exchange import FACTS
+from support.generators.spaces_exchange import FACTS
 
 from ironcurtain.model.facts import fact_types
 from ironcurtain.model.policy import CompiledPolicy

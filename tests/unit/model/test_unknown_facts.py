@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import CALLER, annotations_of, compiled, of_caller, rule, tool
+from support.projects.policies import CALLER, annotations_of, compiled, of_caller, rule, tool
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.engine.policy_analysis import analyse_policy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.approvals import Hands
+from support.records.approvals import Hands
 
 from ironcurtain.web.access import MAX_SESSIONS, SESSION_SECONDS, Access
 

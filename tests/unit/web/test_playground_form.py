@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.policies import rule, tool, write_bundle
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.bundle.opening import Trust, open_bundle

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.policies import rule, tool, write_bundle
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.errors import RefusedRootError, ScenarioError

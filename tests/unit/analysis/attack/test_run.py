@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.called import HOME, SANDBOX, bundle, described
 from support.documents import text_at
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 from ironcurtain.analysis.attack import MAXIMUM
 from ironcurtain.analysis.attack.bases import RecordedCalls, places_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.planted import WORLD, bundle_of, findings_of
+from support.projects.planted import WORLD, bundle_of, findings_of
 
 from ironcurtain.analysis.clauses.outcomes import clause_report
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support import planted, shipped
+from support.projects import planted, shipped
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport, Share

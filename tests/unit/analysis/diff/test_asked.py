@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations_of, compiled, rule, tool
+from support.projects.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Difference, statement, text_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from support import shipped
+from support.projects import shipped
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Difference, markdown_lines, text_lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from support.planted import WORLD
-from support.policies import rule, tool, write_bundle
+from support.projects.planted import WORLD
+from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Difference, OtherWords, text_lines

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from support import spaces, spaces_joined
+from support.generators import spaces, spaces_joined
 
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
 from ironcurtain.analysis.engine.prepare_cache import PrepareCache, PreparedResources, StepsOfTool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations_of, compiled
+from support.projects.policies import annotations_of, compiled
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described

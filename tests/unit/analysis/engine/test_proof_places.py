@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-from support.policies import annotations_of, compiled
+from support.projects.policies import annotations_of, compiled
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described

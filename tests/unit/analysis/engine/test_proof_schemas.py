@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from support.policies import annotations_of, compiled
+from support.projects.policies import annotations_of, compiled
 
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.diff.difference import difference

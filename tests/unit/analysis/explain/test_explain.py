@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.policies import load, rule, tool, write_bundle
+from support.projects.policies import load, rule, tool, write_bundle
 
 from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.explain.record import check_known, recorded_call, reproduction

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.documents import text_at
-from support.planted import findings_of
+from support.projects.planted import findings_of
 
 from ironcurtain.analysis.findings.findings import waived
 from ironcurtain.analysis.findings.report import Finding, FindingReport, markdown_lines, text_lines

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from support.planted import findings_of
+from support.projects.planted import findings_of
 
 from ironcurtain.analysis.findings.report import KINDS, FindingReport
 

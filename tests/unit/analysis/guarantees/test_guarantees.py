@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import shipped
+from support.projects import shipped
 
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
 from ironcurtain.bundle.archive import Bundle

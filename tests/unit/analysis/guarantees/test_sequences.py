@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from support import spaces_facts
-from support.policies import rule
+from support.generators import spaces_facts
+from support.projects.policies import rule
 
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
 from ironcurtain.engine.command import OpaCommand

@@ -7,8 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from support import shipped, spaces
-from support.policies import annotations_of, compiled, tool
+from support.generators import spaces
+from support.projects import shipped
+from support.projects.policies import annotations_of, compiled, tool
 
 from ironcurtain.analysis.clauses.report import ClauseOutcome, ClauseReport
 from ironcurtain.analysis.explain.report import QuotedClause

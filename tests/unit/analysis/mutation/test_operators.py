@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations_of, compiled, named_lists, rule, tool
+from support.projects.policies import annotations_of, compiled, named_lists, rule, tool
 
 from ironcurtain.analysis.mutation.operators import Mutant, mutants
 from ironcurtain.analysis.mutation.source import PolicySource

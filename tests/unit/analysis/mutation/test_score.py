@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.documents import text_at
-from support.policies import annotations_of, compiled, rule, tool
+from support.projects.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.mutation.report import MutationReport
 from ironcurtain.analysis.mutation.score import mutation_score, survivors

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import re2
 from support.documents import at, object_at
-from support.policies import annotations_of, compiled, rule, tool
+from support.projects.policies import annotations_of, compiled, rule, tool
 
 from ironcurtain.analysis.narrowing.keywords import portable_pattern
 from ironcurtain.analysis.narrowing.narrowing import described_deployment, narrowing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.audited import KEY
-from support.policies import annotations_of, compiled, rule, tool
+from support.projects.policies import annotations_of, compiled, rule, tool
+from support.records.audited import KEY
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support import spaces_facts
-from support.policies import rule
+from support.generators import spaces_facts
+from support.projects.policies import rule
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.forecast.forecast import decide_profile, forecast

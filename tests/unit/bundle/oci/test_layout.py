@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.shipped import GENERATED
+from support.projects.shipped import GENERATED
 
 from ironcurtain.bundle.oci.access import Challenge, RegistryAccess
 from ironcurtain.bundle.oci.layout import Artifact, Reference

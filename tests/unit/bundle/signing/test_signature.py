@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.signing import Scene, archive, scene, shipped, signatures, with_serial
+from support.records.signing import Scene, archive, scene, shipped, signatures, with_serial
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle, parse_bundle

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jwt
 import pytest
-from support.signing import shipped
+from support.records.signing import shipped
 
 from ironcurtain.bundle.signing.keys import new_key
 from ironcurtain.bundle.signing.signature import opa_digest

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 import xmlschema
 from support.documents import object_at
-from support.report_schemas import JUNIT, SARIF
+from support.oracles.report_schemas import JUNIT, SARIF
 
 from ironcurtain.cli.output.reports import RENDERERS, formats_of
 from ironcurtain.cli.output.schemas import SCHEMAS

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.documentation.known_page import PAGE, page
+from support.documentation.known_servers import unreviewed
 from support.documents import array_at, object_at
-from support.known_page import PAGE, page
-from support.known_servers import unreviewed
 
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedTool

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.called import SANDBOX, one_tool, prepared, refused, subjects
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
 
 READ, WRITE, DELETE = "read-path", "write-path", "delete-path"
 UNREPRESENTABLE = "structural-unrepresentable-argument"

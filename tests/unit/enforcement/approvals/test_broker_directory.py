@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from support.approvals import Hands, Rendezvous, summary, written
+from support.records.approvals import Hands, Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState

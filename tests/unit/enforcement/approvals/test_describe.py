@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.approvals import judge, written
 from support.called import one_tool
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
+from support.records.approvals import judge, written
 
 from ironcurtain.enforcement.approvals.describe import columns_of, describe, effect_of, rows
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus

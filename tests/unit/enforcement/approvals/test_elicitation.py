@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from support.approvals import written
 from support.documents import at, object_at
+from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.elicitation import elicitation_schema, elicited_outcome
 from ironcurtain.enforcement.approvals.messages import SessionOffer

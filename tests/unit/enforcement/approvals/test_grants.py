@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.approvals import Judged, judge
 from support.called import HOME, described, load
 from support.called import bundle as bundled
-from support.policies import rule, tool
+from support.projects.policies import rule, tool
+from support.records.approvals import Judged, judge
 
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.approvals.grants import Grant, SessionGrants, Unwidened

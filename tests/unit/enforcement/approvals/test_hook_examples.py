@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 import pytest
-from support.approvals import written
-from support.proxied import wait_for
+from support.deployments.proxied import wait_for
+from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.hook import Hook, HookCommand
 

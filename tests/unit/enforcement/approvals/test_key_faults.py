@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.approvals import Rendezvous, summary, written
+from support.records.approvals import Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.request import Clock

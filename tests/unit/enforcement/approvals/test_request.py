@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from support.approvals import RULES, WRITE, Judged, judge
 from support.called import one_tool
+from support.records.approvals import RULES, WRITE, Judged, judge
 
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.enforcement.approvals.request import binding_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.audited import KEY, TIME, decided, ended, write_log
+from support.records.audited import KEY, TIME, decided, ended, write_log
 
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import LogPaths, find_log, log_at, session_log

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.audited import KEY, decided, write_log
+from support.records.audited import KEY, decided, write_log
 
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
@@ -205,7 +205,7 @@ def test_reader_while_writing(tmp_path: Path) -> None:
 WRITER = textwrap.dedent("""
     import asyncio, sys
     from pathlib import Path
-    from support.audited import KEY, decided
+    from support.records.audited import KEY, decided
     from ironcurtain.enforcement.audit.log import AuditLog
     from ironcurtain.enforcement.audit.log_paths import session_log
 

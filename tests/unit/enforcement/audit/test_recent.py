@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.audited import TIME, decided, ended, write_decisions, write_log
+from support.records.audited import TIME, decided, ended, write_decisions, write_log
 
 from ironcurtain.enforcement.audit.log_paths import session_log
 from ironcurtain.enforcement.audit.recent import RecentRecords

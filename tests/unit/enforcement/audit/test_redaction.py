@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from support.audited import KEY, decided
-from support.policies import annotations_of, compiled, rule, tool
+from support.projects.policies import annotations_of, compiled, rule, tool
+from support.records.audited import KEY, decided
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.bundle.content import PolicyContent

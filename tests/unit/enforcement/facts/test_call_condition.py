@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from support import spaces, twin
 from support.called import load, one_tool, prepared
-from support.policies import rule, tool
+from support.generators import spaces
+from support.oracles import twin
+from support.projects.policies import rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, Prepared, prepare

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from support.audited import KEY, TIME, decided
+from support.records.audited import KEY, TIME, decided
 
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log

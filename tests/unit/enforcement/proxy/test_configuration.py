@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import assert_clear, program
-from support.policies import rule, tool, write_bundle, write_servers
+from support.projects.policies import rule, tool, write_bundle, write_servers
 
 from ironcurtain.enforcement.proxy.configuration import load_own
 from ironcurtain.errors import FileError

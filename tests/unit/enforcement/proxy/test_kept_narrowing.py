@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.shipped import GENERATED
+from support.projects.shipped import GENERATED
 
 from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
 from ironcurtain.enforcement.proxy.kept_narrowing import _MOST, kept_narrowing

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp import StdioServerParameters
-from support.contained import NEEDS_SANDBOX, Scene
+from support.machines.contained import NEEDS_SANDBOX, Scene
 
 from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained, private_workspace
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.contained import Scene, Told
+from support.machines.contained import Scene, Told
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.programs import INSTALL, survey

@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from support.wrapped import CORPUS, FILES, read_as_an_editor, text_of
+from support.deployments.wrapped import CORPUS, FILES, read_as_an_editor, text_of
 
 from ironcurtain.errors import FormatError
 from ironcurtain.integrations.clients.edit import MAX_DEPTH, JsonNode, parse

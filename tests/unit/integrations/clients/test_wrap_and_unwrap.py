@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.wrapped import COMMAND, CORPUS, FILES, copied, read_as_an_editor, servers_of, text_of
+from support.deployments.wrapped import COMMAND, CORPUS, FILES, copied, read_as_an_editor, servers_of, text_of
 
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.clients.report import ClientReport

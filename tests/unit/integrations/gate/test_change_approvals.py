@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.policies import annotations_of, compiled, named_lists, rule, tool
+from support.projects.policies import annotations_of, compiled, named_lists, rule, tool
 
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.bundle.archive import Bundle

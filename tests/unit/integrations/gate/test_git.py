@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import shipped
+from support.projects import shipped
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import BundleIntegrityError, UsageError

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 from rich.console import Console
-from support.screen import shown
+from support.people.screen import shown
 
 from ironcurtain.session.transports.streamed_text import INDENT, StreamedMarkdown, indented
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.screen import shown
-from support.terminal import converse
+from support.people.screen import shown
+from support.people.terminal import converse
 
 LATE = "ironcurtain: server git: 28 tools"
 PROGRAM = f"""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.spaces_facts import WORLD, bundle_of
+from support.generators.spaces_facts import WORLD, bundle_of
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees

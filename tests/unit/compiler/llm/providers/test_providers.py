@@ -13,7 +13,7 @@ from typing import Any
 import certifi
 import pytest
 from pytest_httpserver import HTTPServer
-from support.model_server import (
+from support.services.model_server import (
     ANTHROPIC,
     DIALECTS,
     GOOGLE,

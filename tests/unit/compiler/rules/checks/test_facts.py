@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from support.policies import CALLER, annotations_of
-from support.spaces_facts import DECLARED, TOOLS
+from support.generators.spaces_facts import DECLARED, TOOLS
+from support.projects.policies import CALLER, annotations_of
 
 from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.roles import Registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import annotations_of, compiled, of_caller, rule, tool
+from support.projects.policies import annotations_of, compiled, of_caller, rule, tool
 
 from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.roles import Registry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.policies import compiled, rule
-from support.spaces_operators import annotated, bundle_of
+from support.generators.spaces_operators import annotated, bundle_of
+from support.projects.policies import compiled, rule
 
 from ironcurtain.analysis.mutation.operators import mutants
 from ironcurtain.analysis.mutation.source import PolicySource

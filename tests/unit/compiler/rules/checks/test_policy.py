@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pytest
-from support.policies import CALLER
+from support.projects.policies import CALLER
 
 from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.roles import Registry

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.called import HOME, SANDBOX, one_tool, prepared, refused, subjects
-from support.policies import tool
+from support.projects.policies import tool
 
 READ, WRITE, REMOTE = "read-path", "write-path", "git-remote-url"
 UNREPRESENTABLE = "structural-unrepresentable-argument"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.git import git_environment
+from support.machines.git import git_environment
 
 from ironcurtain.decision.canonical.git.process import Git
 from ironcurtain.decision.canonical.git.repository import remote_urls, repository_places

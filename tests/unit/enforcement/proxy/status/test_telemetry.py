@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from support.audited import decided, ended
+from support.records.audited import decided, ended
 
 from ironcurtain.enforcement.audit.record_types import Approval
 from ironcurtain.enforcement.proxy.status.telemetry import Telemetry

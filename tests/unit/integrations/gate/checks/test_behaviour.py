@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from support import spaces_facts
-from support.policies import rule
+from support.generators import spaces_facts
+from support.projects.policies import rule
 
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
 from ironcurtain.engine.command import OpaCommand

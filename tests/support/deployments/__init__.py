@@ -1,0 +1,1 @@
+"""What runs while a test looks on: proxies, gateways and sessions in front of servers."""

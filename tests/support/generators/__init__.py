@@ -1,0 +1,1 @@
+"""Random tools, policies, worlds and calls, for properties and fuzzing."""

@@ -1,0 +1,1 @@
+"""Machines and installations: plain, contained, healthy, and with one thing wrong."""

@@ -1,0 +1,1 @@
+"""What people use: terminals, editors, browsers, passkeys."""

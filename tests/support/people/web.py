@@ -1,0 +1,123 @@
+"""`ironcurtain web` as a program, and requests that wait in its home, for tests."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from e2e.program import PROGRAM, environment
+from playwright.sync_api import Page
+
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from support.deployments.proxied import LONG, wait_for
+
+ADDRESS = re.compile(
+    r"^(http://ironcurtain-[0-9a-f]{12}(?:\.passkey-[0-9a-f]{12})?\.localhost:\d+)/enter\?code=(\S+)$"
+)
+
+
+@dataclass
+class Web:
+    """The running command.
+
+    Attributes:
+        said: The lines that it printed.
+        ends: The exit code that it has to end with.
+    """
+
+    process: subprocess.Popen[str]
+    said: list[str] = field(default_factory=list)
+    ends: int = 0
+
+    @property
+    def origin(self) -> str:
+        """The scheme, host and port of its pages."""
+        return self._address[1]
+
+    @property
+    def host(self) -> str:
+        """The value of the header Host."""
+        return self.origin.removeprefix("http://")
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.origin.rpartition(":")[2])
+
+    @property
+    def code(self) -> str:
+        """The code that was printed last."""
+        return self._address[2]
+
+    def enter(self, page: Page) -> Page:
+        """Let a browser in, as a person does: by opening the address that stands in the terminal."""
+        lines = len(self.said)
+        page.goto(self._address[0])
+        page.wait_for_url(f"{self.origin}/approvals")
+        wait_for(lambda: len(self.said) > lines)
+        return page
+
+    @property
+    def _address(self) -> re.Match[str]:
+        found = [match for each in self.said if (match := ADDRESS.match(each))]
+        assert found, self.said
+        return found[-1]
+
+
+@contextmanager
+def web(home: Path, *options: str) -> Iterator[Web]:
+    """Run the command for the person whose home this is."""
+    process = subprocess.Popen(
+        [*PROGRAM, "web", *options],
+        env=environment(HOME=str(home)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    running = Web(process)
+    assert process.stdout is not None
+    reading = threading.Thread(target=_read, args=(running,), daemon=True)
+    reading.start()
+    try:
+        wait_for(lambda: running.said or process.poll() is not None)
+        yield running
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LONG) == running.ends
+        reading.join()
+        process.stdout.close()
+
+
+def ask(home: Path, *requests: ApprovalRequest) -> None:
+    """Put requests where a person finds them, as a proxy of this home does."""
+    own = home / ".ironcurtain"
+
+    async def all_of_them() -> None:
+        with ApprovalDirectory.open(own / "approvals", own / "approvals.key") as directory:
+            for request in requests:
+                await directory.ask(request)
+
+    # Playwright keeps an event loop in the thread of the test.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(anyio.run, all_of_them).result()
+
+
+def answers(home: Path) -> dict[str, str]:
+    """Return the ids of the requests that were answered, with the answer's file as it is."""
+    found = (home / ".ironcurtain" / "approvals").glob("response-*.json")
+    return {path.stem.removeprefix("response-"): path.read_text() for path in found}
+
+
+def _read(running: Web) -> None:
+    assert running.process.stdout is not None
+    for line in running.process.stdout:
+        running.said.append(line.rstrip("\n"))

@@ -1,0 +1,1 @@
+"""What decisions leave on disk: approvals, audit logs, signatures."""

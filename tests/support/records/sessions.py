@@ -1,0 +1,129 @@
+"""A session on disk: a policy, calls decided by the real engine, and their audit log."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ironcurtain.analysis.engine.evaluate import decide_prepared
+from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.canonical.this_host import ThisHost
+from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
+from ironcurtain.decision.roles import Registry
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
+from ironcurtain.enforcement.audit.record_types import Approval
+from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.locate import find
+from ironcurtain.model.verdict import Verdict
+from support.projects.policies import annotations_of, compiled, rule, tool
+from support.records.audited import KEY
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "mode": {"type": "string"}},
+    "required": ["path"],
+}
+RULES = [
+    rule("read-docs", "allow", tool=["read"], paths={"roles": ["read-path"], "within": ["~/docs"]}),
+    rule("ask-elsewhere", "escalate", tool=["read"], paths={"roles": ["read-path"], "within": ["~"]}),
+    rule("no-delete", "deny", tool=["remove"]),
+]
+
+
+@dataclass(frozen=True)
+class Session:
+    """A directory with home, sandbox, a bundle and audit logs."""
+
+    root: Path
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def options(self) -> list[str]:
+        """The options that say where the calls were recorded."""
+        return ["--home", str(self.home), "--sandbox", str(self.root / "box")]
+
+    @property
+    def audit(self) -> Path:
+        return self.root / "audit"
+
+    def bundle(self, rules: list[dict[str, Any]], name: str = "bundle.tar.gz") -> str:
+        """Write the bundle of rules; return its path."""
+        path = self.root / name
+        path.write_bytes(bundle_of(rules).archive())
+        return str(path)
+
+    def record(
+        self, name: str, paths: list[str], *, abstract: bool = False, rules: list[dict[str, Any]] = RULES
+    ) -> LogPaths:
+        """Record reads of paths below home (and one refused deletion) as a session's log."""
+        return record(self, name, paths, abstract=abstract, rules=rules)
+
+
+def make_session(root: Path) -> Session:
+    """Make the directories of a session, and the log's key."""
+    for name in ("home/docs", "home/work/deep", "box"):
+        (root / name).mkdir(parents=True)
+    (root / "key").write_text(KEY.hex())
+    (root / "key").chmod(0o600)
+    return Session(root)
+
+
+def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
+    """Return the bundle of rules over two tools, one that reads and one that removes."""
+    read = {**tool("read", path=["read-path"], mode=["none"]), "input_schema": SCHEMA}
+    remove = tool("remove", path=["delete-path"])
+    return assemble(
+        compiled(rules),
+        annotations_of({"files": [read, remove]}),
+        registry=Registry(),
+        release=Release(engine_version="test"),
+    )
+
+
+def record(
+    session: Session, name: str, paths: list[str], *, abstract: bool, rules: list[dict[str, Any]]
+) -> LogPaths:
+    bundle = bundle_of(rules)
+    site = Deployment(home=str(session.home), sandbox=str(session.root / "box"))
+    loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
+    content = PolicyContent.of(bundle)
+
+    def keeper(key: bytes) -> RecordSanitizer:
+        return AbstractKeeper(content, loaded, key)
+
+    recorder = Recorder(content, loaded, key=KEY, keeper=keeper if abstract else None)
+    calls = [Call("files", "read", {"path": f"~/{path}"}) for path in paths]
+    calls.append(Call("files", "remove", {"path": "~/docs/x"}))
+    prepared = {f"{number:04d}": prepare(call, loaded) for number, call in enumerate(calls)}
+    decisions = decide_prepared(prepared, bundle, loaded, OpaCommand(find()))
+    place = session_log(session.audit, name)
+
+    async def write() -> None:
+        async with AuditLog(place, key=KEY) as log:
+            await log.event(recorder.event("start", revision=bundle.revision))
+            for (id_, ready), call in zip(prepared.items(), calls, strict=True):
+                decision = decisions[id_]
+                approval = None
+                if decision.verdict is Verdict.ESCALATE:
+                    approval = Approval(state="approved", approver="ada", verdict=Verdict.ALLOW)
+                forwarded = decision.verdict is not Verdict.DENY
+                record = recorder.decision(
+                    call, ready, decision, id_=f"id{id_}", forwarded=forwarded, approval=approval
+                )
+                await log.decision(record)
+                if forwarded:
+                    await log.result(recorder.result(f"id{id_}", "ok", result={"content": []}, duration=1.5))
+
+    asyncio.run(write())
+    return place

@@ -1,0 +1,1 @@
+"""Servers on loopback that stand for what is elsewhere: models, registries, stores of bundles, nodes."""
