@@ -25,7 +25,13 @@ from webauthn import (
     verify_authentication_response,
     verify_registration_response,
 )
-from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
+from webauthn.helpers import (
+    base64url_to_bytes,
+    bytes_to_base64url,
+    parse_authentication_credential_json,
+    parse_client_data_json,
+    parse_registration_credential_json,
+)
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,
     PublicKeyCredentialDescriptor,
@@ -139,8 +145,10 @@ class Passkeys:
             ApprovalsError, OSError: If it cannot be kept.
         """
         try:
+            credential = parse_registration_credential_json(given)
+            _check_not_framed(credential.response.client_data_json)
             made = verify_registration_response(
-                credential=given,
+                credential=credential,
                 expected_challenge=self._registration(form_token),
                 expected_rp_id=self.name,
                 expected_origin=origin,
@@ -204,8 +212,10 @@ class Passkeys:
             if passkey is None:
                 return "no passkey is registered"
             try:
+                credential = parse_authentication_credential_json(given)
+                _check_not_framed(credential.response.client_data_json)
                 seen = verify_authentication_response(
-                    credential=given,
+                    credential=credential,
                     expected_challenge=_approval(*challenge_of),
                     expected_rp_id=self.name,
                     expected_origin=origin,
@@ -232,6 +242,12 @@ class Passkeys:
 def _approval(id_: str, shown: str, choice: str) -> bytes:
     content = {"format": "ironcurtain/passkey-approval/v1", "request": id_, "shown": shown, "answer": choice}
     return hashlib.sha256(json_text.canonical(content)).digest()
+
+
+def _check_not_framed(client_data: bytes) -> None:
+    """Refuse what was asked for while our page stood in another one; the library leaves that to us."""
+    if parse_client_data_json(client_data).cross_origin:
+        raise PasskeyRefusedError("it was asked for inside another page")
 
 
 def _read(file: Path) -> Passkey | None:

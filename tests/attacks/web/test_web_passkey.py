@@ -13,13 +13,16 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from e2e.program import program
 from support.deployments.proxied import wait_for
 from support.people.passkeys import NAME, PRESENT, VERIFIED, Signer
-from support.people.web import Web, answers, ask, web
+from support.people.web import Web, answers, ask, use, web
 from support.people.web_client import Person
 from support.records.approvals import written
 
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState
+from ironcurtain.enforcement.approvals.request import Clock, ask_again, shown_digest
+from ironcurtain.web.passkeys import Passkeys
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -94,6 +97,7 @@ def test_an_approval_without_the_passkeys_word_is_none(
         "nobody present": signer.sign(given, origin, flags=0),
         "nobody verified": signer.sign(given, origin, flags=PRESENT),
         "verified but not present": signer.sign(given, origin, flags=VERIFIED),
+        "our page inside another one": signer.sign(given, origin, crossOrigin=True),
         "a registration": signer.sign(given, origin, type_="webauthn.create"),
         "another challenge": signer.sign('{"challenge": "AAAA"}', origin),
         "a changed signature": signer.sign(given, origin).replace('"signature": "', '"signature": "AAAA'),
@@ -124,6 +128,101 @@ def test_what_was_signed_for_one_approval_is_good_for_no_other(
     assert list(answers(home)) == [asked.id]
 
 
+def test_what_was_signed_for_a_denial_approves_nothing(
+    running: Web, home: Path, asked: ApprovalRequest, signer: Signer
+) -> None:
+    """No page asks for it; a browser that is driven can."""
+    person = Person(running)
+    shown = person.approval(asked)["shown"]
+    denial = Passkeys(home / ".ironcurtain" / "passkey.json").to_approve(asked.id, shown, "deny")
+    for answer in ("approve", "approve-session"):
+        post(person, asked, signer.sign(denial, running.origin), answer=answer)
+        assert answers(home) == {}, answer
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_what_was_signed_is_good_once(
+    running: Web, home: Path, asked: ApprovalRequest, signer: Signer, counts: bool
+) -> None:
+    """Neither when the same call is asked about again, nor after the person has denied it instead.
+
+    An authenticator that does not count its uses tells no repetition from the first time.
+    """
+    signer.counts, signer.used = counts, int(counts)
+    denied = written("/srv/denied.txt")
+    ask(home, denied)
+    person = Person(running)
+    for_denied = signer.sign(options(person, denied), running.origin)
+    post(person, denied, "", answer="deny")
+    signed = signer.sign(options(person, asked), running.origin)
+    post(person, asked, signed)
+    before = answers(home)
+    assert sorted(before) == sorted([asked.id, denied.id])
+    post(person, denied, for_denied)
+    post(person, asked, signed)
+    post(person, asked, signed, answer="approve-session")
+    assert answers(home) == before
+    used = use(home, asked)
+    assert used is not None
+    assert used.approved
+    again = ask_again(asked, Clock())
+    ask(home, again)
+    post(person, again, signed)
+    post(person, again, signed, shown=shown_digest(asked))
+    assert again.id not in answers(home)
+    assert f"{again.id} was not approved" in person.get("/approvals").text
+
+
+def test_what_was_signed_before_a_restart_approves_nothing_after_it(
+    home: Path, asked: ApprovalRequest, signer: Signer
+) -> None:
+    with web(home, "--confirm") as first:
+        signed, port = signer.sign(options(Person(first), asked), first.origin), first.port
+    with web(home, "--confirm", "--port", str(port)) as second:
+        person = Person(second)
+        post(person, asked, signed)
+        assert answers(home) == {}
+        post(person, asked, signer.sign(options(person, asked), second.origin))
+    assert list(answers(home)) == [asked.id]
+
+
+def test_a_second_browser_without_the_passkey_approves_nothing(
+    running: Web, home: Path, asked: ApprovalRequest, signer: Signer
+) -> None:
+    other = written("/srv/other.txt")
+    ask(home, other)
+    first = Person(running)
+    wait_for(lambda: len(running.said) == 2)
+    second = Person(running)
+    signed = signer.sign(options(first, asked), running.origin)
+    post(second, asked, "")
+    post(second, asked, Signer().sign(options(second, asked), running.origin))
+    post(second, other, signed)
+    assert (
+        post(second, asked, signed, **{"form-token": first.approval(asked)["form-token"]}).status_code == 403
+    )
+    assert answers(home) == {}
+    post(first, asked, signed)
+    assert list(answers(home)) == [asked.id]
+
+
+def test_the_terminal_asks_for_no_passkey_and_what_only_looks_like_its_answer_counts_for_nothing(
+    running: Web, home: Path, asked: ApprovalRequest
+) -> None:
+    """The passkey guards the pages; an answer of the account itself is sealed with the approvals key."""
+    other = written("/srv/other.txt")
+    ask(home, other)
+    assert program("approvals", "approve", other.id, "--yes", HOME=str(home)).code == 0
+    person = Person(running)
+    post(person, other, "", answer="deny", shown=shown_digest(other))
+    assert f"{other.id} was not denied: it is answered already" in person.get("/approvals").text
+    sealed = answers(home)[other.id]
+    forged = sealed.replace(other.id, asked.id).replace(other.binding, asked.binding)
+    (home / ".ironcurtain" / "approvals" / f"response-{asked.id}.json").write_text(forged)
+    used = use(home, other), use(home, asked)
+    assert [each and each.state for each in used] == [ApprovalState.APPROVED, ApprovalState.INVALID]
+
+
 def test_a_copy_of_the_passkey_that_has_counted_less_is_refused(
     running: Web, home: Path, asked: ApprovalRequest, signer: Signer
 ) -> None:
@@ -133,8 +232,12 @@ def test_a_copy_of_the_passkey_that_has_counted_less_is_refused(
     copy = Signer(key=signer.key, used=1)
     signer.used = 7
     post(person, asked, signer.sign(options(person, asked), running.origin))
-    post(person, other, copy.sign(options(person, other), running.origin))
-    assert list(answers(home)) == [asked.id]
+    for used in (0, 1, 6, 7):
+        copy.used = used
+        post(person, other, copy.sign(options(person, other), running.origin))
+        assert list(answers(home)) == [asked.id], used
+    post(person, other, signer.sign(options(person, other), running.origin))
+    assert sorted(answers(home)) == sorted([asked.id, other.id])
 
 
 def test_a_second_passkey_takes_the_place_of_none(home: Path, asked: ApprovalRequest) -> None:
@@ -154,6 +257,8 @@ def test_a_second_passkey_takes_the_place_of_none(home: Path, asked: ApprovalReq
         made = Signer(credential=b"second").make(offered[second], running.origin)
         assert register(first, made) == 400, "it was made in another session"
         assert register(second, Signer().make(offered[second], "http://evil.example")) == 400
+        framed = Signer().make(offered[second], running.origin, crossOrigin=True)
+        assert register(second, framed) == 400
         assert not file.exists()
         assert register(first, Signer().make(offered[first], running.origin)) == 303
         before = file.read_bytes()

@@ -57,11 +57,17 @@ class Authenticator:
 
 @dataclass
 class Signer:
-    """An authenticator that signs what it is told to."""
+    """An authenticator that signs what it is told to.
+
+    Attributes:
+        used: How often it was used, as it says.
+        counts: Whether it counts its uses; one whose passkey lies on several devices does not.
+    """
 
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
     credential: bytes = b"0123456789abcdef"
     used: int = 1
+    counts: bool = True
 
     @property
     def public_key(self) -> bytes:
@@ -69,10 +75,10 @@ class Signer:
         numbers = self.key.public_key().public_numbers()
         return encode_cbor({1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32), -3: numbers.y.to_bytes(32)})
 
-    def make(self, options: str, origin: str) -> str:
+    def make(self, options: str, origin: str, **said: Any) -> str:
         """Answer a page that registers a passkey; the arguments are those of `sign`."""
         asked = json.loads(options)
-        client = {"type": "webauthn.create", "challenge": asked["challenge"], "origin": origin}
+        client = {"type": "webauthn.create", "challenge": asked["challenge"], "origin": origin, **said}
         data = hashlib.sha256(asked["rp"]["id"].encode()).digest() + bytes([PRESENT | VERIFIED | HAS_KEY])
         data += bytes(4 + 16) + len(self.credential).to_bytes(2) + self.credential + self.public_key
         id_ = bytes_to_base64url(self.credential)
@@ -109,6 +115,7 @@ class Signer:
         flags: int = PRESENT | VERIFIED,
         type_: str = "webauthn.get",
         credential: bytes | None = None,
+        **more: Any,
     ) -> str:
         """Answer what a page asks for.
 
@@ -119,12 +126,13 @@ class Signer:
             flags: What it says of its user.
             type_: What it says that it does.
             credential: The id that it says the key has.
+            more: What else the browser says.
         """
-        said = {"type": type_, "challenge": json.loads(options)["challenge"], "origin": origin}
+        said = {"type": type_, "challenge": json.loads(options)["challenge"], "origin": origin, **more}
         client = json.dumps(said).encode()
         data = hashlib.sha256(name.encode()).digest() + bytes([flags]) + self.used.to_bytes(4)
         signature = self.key.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
-        self.used += 1
+        self.used += self.counts
         id_ = bytes_to_base64url(credential or self.credential)
         response = {
             "clientDataJSON": bytes_to_base64url(client),

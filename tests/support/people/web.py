@@ -6,20 +6,22 @@ import re
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 from e2e.program import PROGRAM, environment
 from playwright.sync_api import Page
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest
 from support.deployments.proxied import LONG, wait_for
 
+T = TypeVar("T")
 ADDRESS = re.compile(
     r"^(http://ironcurtain-[0-9a-f]{12}(?:\.passkey-[0-9a-f]{12})?\.localhost:\d+)/enter\?code=(\S+)$"
 )
@@ -99,22 +101,39 @@ def web(home: Path, *options: str) -> Iterator[Web]:
 
 def ask(home: Path, *requests: ApprovalRequest) -> None:
     """Put requests where a person finds them, as a proxy of this home does."""
-    own = home / ".ironcurtain"
 
-    async def all_of_them() -> None:
-        with ApprovalDirectory.open(own / "approvals", own / "approvals.key") as directory:
-            for request in requests:
-                await directory.ask(request)
+    async def all_of_them(directory: ApprovalDirectory) -> None:
+        for request in requests:
+            await directory.ask(request)
 
-    # Playwright keeps an event loop in the thread of the test.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(anyio.run, all_of_them).result()
+    _in_directory(home, all_of_them)
+
+
+def use(home: Path, request: ApprovalRequest) -> ApprovalOutcome | None:
+    """Use the answer to a request, as a proxy of this home does when the call comes again."""
+
+    async def taken(directory: ApprovalDirectory) -> ApprovalOutcome | None:
+        return await directory.take(request.binding)
+
+    return _in_directory(home, taken)
 
 
 def answers(home: Path) -> dict[str, str]:
     """Return the ids of the requests that were answered, with the answer's file as it is."""
     found = (home / ".ironcurtain" / "approvals").glob("response-*.json")
     return {path.stem.removeprefix("response-"): path.read_text() for path in found}
+
+
+def _in_directory(home: Path, does: Callable[[ApprovalDirectory], Awaitable[T]]) -> T:
+    own = home / ".ironcurtain"
+
+    async def opened() -> T:
+        with ApprovalDirectory.open(own / "approvals", own / "approvals.key") as directory:
+            return await does(directory)
+
+    # Playwright keeps an event loop in the thread of the test.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, opened).result()
 
 
 def _read(running: Web) -> None:
