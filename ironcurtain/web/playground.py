@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -62,6 +62,7 @@ class Shown:
     Attributes:
         form: The fields.
         typed: What stands in them.
+        nearby: Whether the page says what near the call gets further; else it is asked for it afterwards.
         columns: What the policies decide.
         trouble: Why the form says no call.
         kept: What became of keeping the call, in words.
@@ -72,10 +73,17 @@ class Shown:
     typed: dict[str, str]
     call: ScenarioCall | None = None
     machine: DescribedWorld | None = None
+    nearby: bool = True
     columns: list[Column] = field(default_factory=list)
     trouble: str = ""
     kept: str = ""
     scenario: str | None = None
+
+    @property
+    def nearby_follows(self) -> bool:
+        """Whether a call that is not allowed was not compared with those near it yet."""
+        told = [each.explanation for each in self.columns if each.explanation is not None]
+        return not self.nearby and any(not each.decision.allowed for each in told)
 
     @property
     def scenario_digest(self) -> str:
@@ -156,7 +164,7 @@ class PlaygroundPages:
         form = _form(playground, given.get("tool", ""))
         if form is None:
             return refused(request, 404, _NO_TOOL)
-        shown = Shown(form, dict(given))
+        shown = Shown(form, dict(given), nearby=given.get("nearby") != "later")
         if "load" in given:
             try:
                 call = pasted_call(given["load"])
@@ -186,10 +194,11 @@ class PlaygroundPages:
             shown.trouble = _said(error)
             return _page(request, playground, shown)
         beside = "Now" if playground.older is not None else ""
-        shown.columns = [_column(beside, playground.policy, shown.call, shown.machine)]
+        decided = partial(_column, machine=shown.machine, nearby=shown.nearby)
+        shown.columns = [decided(beside, playground.policy, shown.call)]
         if playground.older is not None:
             asked = playground.older.known_of(shown.call)
-            shown.columns.append(_column(playground.called, playground.older, asked, shown.machine))
+            shown.columns.append(decided(playground.called, playground.older, asked))
         if given is not None and given.get("keep"):
             _keep(playground, shown, given)
         return _page(request, playground, shown)
@@ -240,9 +249,11 @@ def _scenario(call: ScenarioCall, explanation: Explanation, given: Mapping[str, 
     return scenario_of(call, explanation.decision, id_, wanted, why)
 
 
-def _column(title: str, policy: WarmPolicy, call: ScenarioCall, machine: DescribedWorld) -> Column:
+def _column(
+    title: str, policy: WarmPolicy, call: ScenarioCall, *, machine: DescribedWorld, nearby: bool
+) -> Column:
     try:
-        return Column(title, policy.explain(call, machine))
+        return Column(title, policy.explain(call, machine, nearby=nearby))
     except (IronCurtainError, OSError) as error:
         return Column(title, trouble=_said(error))
 

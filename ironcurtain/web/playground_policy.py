@@ -43,8 +43,8 @@ class WarmPolicy:
         self._explainers: OrderedDict[str, Explainer] = OrderedDict()
         self._turn = threading.Lock()
 
-    def explain(self, call: ScenarioCall, machine: DescribedWorld) -> Explanation:
-        """Decide a call on a machine, and say why it is decided so.
+    def explain(self, call: ScenarioCall, machine: DescribedWorld, *, nearby: bool = True) -> Explanation:
+        """Decide a call on a machine, and say why it is decided so, and what near it gets further if wanted.
 
         Raises:
             ScenarioError: If a fact is not declared or not of its type, or the machine contradicts itself.
@@ -53,7 +53,8 @@ class WarmPolicy:
         with self._turn:
             explainer = self._on(machine)
             facts = self._policy.known_facts(call.facts or {}, call.at)
-            return explainer.explain(Call(call.server, call.tool, call.arguments, call.caller, facts=facts))
+            asked = Call(call.server, call.tool, call.arguments, call.caller, facts=facts)
+            return explainer.explain(asked, nearby=nearby)
 
     def known_of(self, call: ScenarioCall) -> ScenarioCall:
         """Return a call without the facts that this policy does not declare: it could not ask for them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
+from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
 from ironcurtain.analysis.explain.counterfactuals import Nearest, Refused
 from ironcurtain.analysis.explain.report import (
     ExplainedSubject,
@@ -23,6 +24,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, Prepared, TracedDecision
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
@@ -50,9 +52,15 @@ class Explainer:
         self._decide = decide
         self._every_rule = every_rule
         self._nearest = Nearest(bundle, policy, self._decisions)
+        self._rules: dict[tuple[str, str], tuple[RuleOfTool, ...]] = {}
 
-    def explain(self, call: Call) -> Explanation:
-        """Decide a call and say why it is decided so, and what near it gets further."""
+    def explain(self, call: Call, *, nearby: bool = True) -> Explanation:
+        """Decide a call and say why it is decided so, and what near it gets further.
+
+        Args:
+            call: The call.
+            nearby: Whether to look for what gets further, which takes many times as long as the decision.
+        """
         (traced,) = self._decide([call])
         decision = traced.decision
         resources = self._subjects(call, traced)
@@ -64,8 +72,8 @@ class Explainer:
             steps=steps(call, traced),
             subjects=resources,
             clauses=self._quoted(named),
-            suggestions=self._suggestions(call, traced),
-            other_facts=self._other_facts(call, traced),
+            suggestions=self._suggestions(call, traced) if nearby else (),
+            other_facts=self._other_facts(call, traced) if nearby else (),
             approvers={
                 name: self._content.approvers[name]
                 for name in decision.approvers
@@ -80,7 +88,7 @@ class Explainer:
         decision, tool, prepared = traced.decision, traced.trace.tool, traced.trace.outcome
         if not isinstance(prepared, Prepared) or tool is None or not decision.subjects:
             return ()
-        met = MetRules(self._content, call.server, tool.annotation, prepared, self._policy.patterns)
+        met = MetRules(self._rules_of(call.server, tool.annotation), prepared, self._policy.patterns)
         found = []
         for resource, decided in zip(prepared.call.resources, decision.subjects, strict=True):
             rule = self._content.rules.get(decided.rule)
@@ -100,6 +108,11 @@ class Explainer:
                 )
             )
         return tuple(found)
+
+    def _rules_of(self, server: str, tool: ToolAnnotation) -> tuple[RuleOfTool, ...]:
+        if (server, tool.tool) not in self._rules:
+            self._rules[server, tool.tool] = rules_of_tool(self._content, server, tool, {})
+        return self._rules[server, tool.tool]
 
     def _quoted(self, ids: Iterable[str | None]) -> tuple[QuotedClause, ...]:
         return tuple(self._clauses[id_] for id_ in dict.fromkeys(ids) if id_ in self._clauses)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from ironcurtain.analysis.engine.rules.predicates import Values
-from ironcurtain.analysis.engine.rules.rules import RuleGuard, RuleOfTool, rules_of_tool
+from ironcurtain.analysis.engine.rules.rules import RuleGuard, RuleOfTool
 from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.explain.report import NearRule, RuleOutcome
-from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
-from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import SubjectDecision
 from ironcurtain.system.text import visible
 
@@ -36,27 +34,19 @@ class MetRules:
     """The rules of one tool, evaluated for one call.
 
     Args:
-        content: The bundle's content.
-        server: The call's server.
-        tool: The tool's annotation.
+        rules: The rules that can decide about calls of the tool, in their order.
         prepared: The call after steps 1 to 5.
         patterns: The loaded policy's patterns.
     """
 
-    def __init__(
-        self,
-        content: PolicyContent,
-        server: str,
-        tool: ToolAnnotation,
-        prepared: Prepared,
-        patterns: PatternIndex,
-    ) -> None:
-        self._rules = rules_of_tool(content, server, tool, {})
+    def __init__(self, rules: Sequence[RuleOfTool], prepared: Prepared, patterns: PatternIndex) -> None:
+        self._rules = rules
         self._values: Values = {
             "args": prepared.call.arguments,
             "caller": prepared.caller,
             "facts": prepared.facts,
         }
+        self._failed_at: dict[tuple[int, _Place], tuple[str, ...]] = {}
         self._failed_tests: dict[int, tuple[str, ...]] = {}
         self._unknown_tests: dict[int, tuple[str, ...]] = {}
         self._places: Mapping[str, _Place] = {
@@ -83,7 +73,7 @@ class MetRules:
                 continue
             if rule.named_roles and place.role not in rule.named_roles:
                 continue
-            failed = tuple(self._failed(rule, place))
+            failed = self._failed(rule, place)
             if not failed and order is not None and order < rule.order:
                 failed = (f"{visible(decided.rule)} comes before it",)
             if failed:
@@ -104,7 +94,7 @@ class MetRules:
         )
 
     def _outcome(self, rule: RuleOfTool, place: _Place, decided: SubjectDecision) -> RuleOutcome:
-        failed, unknown = tuple(self._failed(rule, place)), self._unknown(rule)
+        failed, unknown = self._failed(rule, place), self._unknown(rule)
         state: Literal["fired", "held", "unknown", "false"] = "false"
         if rule.name == decided.rule:
             state, failed = "fired", ()
@@ -128,7 +118,13 @@ class MetRules:
             )
         return self._unknown_tests[rule.order]
 
-    def _failed(self, rule: RuleOfTool, place: _Place) -> Iterator[str]:
+    def _failed(self, rule: RuleOfTool, place: _Place) -> tuple[str, ...]:
+        """Return the conditions of a rule that fail for a subject."""
+        if (rule.order, place) not in self._failed_at:
+            self._failed_at[rule.order, place] = tuple(self._failing(rule, place))
+        return self._failed_at[rule.order, place]
+
+    def _failing(self, rule: RuleOfTool, place: _Place) -> Iterator[str]:
         if place.discharged and not rule.condition.in_sandbox:
             yield "it does not speak of what lies in the sandbox"
         for condition in rule.condition.role_conditions:

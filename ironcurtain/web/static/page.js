@@ -72,22 +72,39 @@ function follow(address) {
 
 // -- deciding while somebody types ---------------------------------------------------------------
 
-let asking = false, typedSince = false;
+let asking = false, typedSince = false, looking = null;
 async function decide(form) {
   typedSince = true;
+  looking?.abort();
   if (asking) return;
   asking = true;
+  while (typedSince) {
+    typedSince = false;
+    const follows = await ask(form, { nearby: "later" });
+    if (!follows || typedSince) continue;
+    looking = new AbortController();
+    await ask(form, {}, looking.signal);
+  }
+  asking = false;
+}
+
+// Shows what is decided; returns whether what is nearby has to be asked for, which takes longer.
+async function ask(form, more, signal) {
   try {
-    while (typedSince) {
-      typedSince = false;
-      const body = new URLSearchParams(new FormData(form));
-      const answer = await fetch(form.action, { method: "POST", body, redirect: "error" });
-      if (answer.status === 403) { ended(); return; }
-      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-      say(answer.ok ? "" : one("main p", fresh)?.textContent ?? "Not decided.");
-      if (answer.ok) replace(fresh);
-    }
-  } catch { say("No connection to ironcurtain web. What is shown may be old."); } finally { asking = false; }
+    const body = new URLSearchParams([...new FormData(form), ...Object.entries(more)]);
+    const answer = await fetch(form.action, { method: "POST", body, redirect: "error", signal });
+    if (answer.status === 403) { ended(); return false; }
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    say(answer.ok ? "" : one("main p", fresh)?.textContent ?? "Not decided.");
+    if (!answer.ok) return false;
+    const follows = !one("#nearby", fresh);
+    replace(fresh);
+    one("#nearby").inert = follows;  // until then it is that of another call
+    return follows;
+  } catch {
+    if (!signal?.aborted) say("No connection to ironcurtain web. What is shown may be old.");
+    return false;
+  }
 }
 
 function typed(event) {

@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from e2e.program import ROOT, SHIPPED
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 from support.deployments.proxied import wait_for
 from support.people.web import Web, web
 from support.records.audited import decided, write_decisions
@@ -144,6 +144,34 @@ def test_the_smallest_change_that_gets_further_is_a_press_away(chromium: Browser
     expect(argument(page, "path")).to_have_value("/home/user/Downloads/a.txt")
     expect(argument(page, "content")).to_have_value("hello")
     expect(verdict(page)).to_have_text("allow")
+
+
+def test_the_decision_comes_before_what_is_near_it_and_waits_for_none_of_that(
+    chromium: Browser, running: Web
+) -> None:
+    page = opened(chromium, running, "filesystem/write_file")
+    argument(page, "content").fill("hello")
+    argument(page, "path").fill(DOCUMENT)
+    near = page.locator("#nearby")
+    expect(near).to_contain_text("/home/user/Downloads/a.txt")
+    held: list[Route] = []
+    pattern = "**/playground"
+    page.route(pattern, lambda route: route.continue_() if is_first(route.request) else held.append(route))
+    for name in ("b", "c"):
+        with page.expect_request(lambda request: not is_first(request)):
+            argument(page, "path").fill(f"/home/user/Documents/{name}.txt")
+            expect(page.locator("#reasons")).to_contain_text(f"/home/user/Documents/{name}.txt")
+        expect(near).to_have_attribute("inert", "")  # it is still that of the call before
+        expect(near).to_contain_text("/home/user/Downloads/a.txt")
+    _, last = held
+    last.continue_()
+    expect(near).to_contain_text("/home/user/Downloads/c.txt")
+    expect(near).not_to_have_attribute("inert", "")
+
+
+def is_first(request: Request) -> bool:
+    """Tell whether a request asks for the decision alone."""
+    return "nearby=later" in (request.post_data or "")
 
 
 def test_two_policies_stand_side_by_side(chromium: Browser, running: Web) -> None:
