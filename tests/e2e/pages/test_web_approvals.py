@@ -18,14 +18,27 @@ from support.deployments.proxied import Place, text_of, wait_for
 from support.people.web import Web, answers, ask, web
 from support.records.approvals import inbox_of, written
 
+from ironcurtain.enforcement.approvals.approvers import ApproverIdentity
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
 pytestmark = pytest.mark.timeout(600)
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{7*7}} http://evil.example \x1b[2J"
+HOSTILE = (
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e{{7*7}} http://evil.example \x1b[2J"
+    "\u200b\U000e0100\U0001d173"
+)
 SHOWN = (
     "<script>alert(1)</script>\\\"'><img src=x onerror=alert(1)>\\u202e{{7*7}} http://evil.example \\x1b[2J"
+    "\\u200b\\U000e0100\\U0001d173"
 )
+SILENT = """window.rung = 0;
+window.AudioContext = class {
+  currentTime = 0;
+  createGain() { return {gain: {}, connect: (next) => next}; }
+  createOscillator() { return {connect: (next) => next, start: () => { rung += 1; }, stop() {}}; }
+  close() {}
+};"""
+"""Counts how often a page makes a sound."""
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +91,12 @@ def test_answers_in_the_page_reach_a_waiting_agent(chromium: Browser, tmp_path: 
 
     with ThreadPoolExecutor() as pool, web(place.home) as running:
         called: Future[list[Any]] = pool.submit(anyio.run, partial(calls, ["one", "two", "three"]))
-        page = running.enter(chromium.new_page())
+        page, shown = running.enter(chromium.new_page()), []
         for path, button in (("one", "Approve once"), ("two", None)):
             row = page.locator("[data-row]", has_text=path)
             row.click(timeout=120_000)
             expect(page.locator(".request")).to_contain_text(f'/path = "{place.home}/{path}"')
+            shown.append(page.url.rpartition("/")[2])
             if button:
                 approve(page, button)
             else:
@@ -104,8 +118,11 @@ def test_answers_in_the_page_reach_a_waiting_agent(chromium: Browser, tmp_path: 
         assert "at the terminal" in text_of(results[2])
     sent = [entry["arguments"] for entry in place.sent() if "path" in (entry.get("arguments") or {})]
     assert sent == [{"path": f"{place.home}/one"}]
-    approvals = [each["approval"]["state"] for each in place.decisions if each.get("approval")]
-    assert approvals == ["approved", "denied", "denied"]
+    recorded = [each for each in place.decisions if each.get("approval")]
+    assert [each["approval"]["state"] for each in recorded] == ["approved", "denied", "denied"]
+    # What was shown is what was recorded, and what was sent.
+    assert [each["approval"]["request"] for each in recorded][:2] == shown
+    assert recorded[0]["arguments"] == sent[0]
 
 
 def test_what_waits_comes_and_goes_by_itself(opened: Page, home: Path) -> None:
@@ -120,6 +137,47 @@ def test_what_waits_comes_and_goes_by_itself(opened: Page, home: Path) -> None:
     expect(opened.locator("#state")).to_have_text("It is answered already; the first answer counts.")
     expect(opened.get_by_role("button", name="Deny")).to_have_count(0)
     expect(opened).to_have_title("Approvals · IronCurtain")
+
+
+def test_a_sound_tells_of_what_is_new_and_can_be_turned_off(
+    chromium: Browser, running: Web, home: Path
+) -> None:
+    context = chromium.new_context()
+    context.add_init_script(SILENT)
+    page = running.enter(context.new_page())
+    for number, rung in ((1, 1), (2, 2), (3, 2)):
+        if number == 3:
+            page.get_by_role("button", name="Sound on").click()
+        ask(home, written(f"/srv/{number}.txt"))
+        expect(page.locator("[data-row]")).to_have_count(number)
+        page.wait_for_function("count => rung === count", arg=rung)
+    context.close()
+
+
+def test_one_act_answers_one_request(opened: Page, home: Path) -> None:
+    """There is nothing in the pages that approves or denies several."""
+    requests = [written(f"/srv/{number}.txt") for number in range(3)]
+    ask(home, *requests)
+    expect(opened.locator("[data-row]")).to_have_count(3)
+    expect(opened.locator("main form, main input")).to_have_count(0)
+    choose(opened, requests[0].id)
+    expect(opened.locator("main form")).to_have_count(2)
+    for form in opened.locator("main form").all():
+        expect(form).to_have_attribute("action", f"/approvals/{requests[0].id}")
+
+
+def test_what_another_approver_has_to_approve_can_only_be_denied_here(opened: Page, home: Path) -> None:
+    request = written("/srv/a.txt", approver=ApproverIdentity("the owner", "key"))
+    ask(home, request)
+    choose(opened, request.id)
+    why = "It cannot be approved here: it asks for the approval of the owner"
+    expect(opened.get_by_text(why)).to_be_visible()
+    expect(opened.locator("form.approve")).to_have_count(0)
+    opened.locator("#deny").evaluate("deny => { deny.value = 'approve'; deny.form.reason.name = 'read'; }")
+    opened.locator("[name=read]").fill("yes")
+    opened.get_by_role("button", name="Deny").click()
+    expect(opened.locator("#notes")).to_contain_text(f"request {request.id} was not approved")
+    assert answers(home) == {}
 
 
 def test_all_of_a_request_is_shown_and_nothing_of_it_is_markup(opened: Page, home: Path) -> None:
@@ -183,6 +241,16 @@ def test_an_answer_that_comes_too_late_does_not_count_and_is_told_so(opened: Pag
     assert answers(home) == {}
     opened.locator(f"#to-{request.id}").click()
     expect(opened.locator("#state")).to_have_text("Its time is over.")
+
+
+def test_what_nobody_answered_in_time_can_be_answered_no_more(opened: Page, home: Path) -> None:
+    request = written("/srv/a.txt", seconds=4)
+    ask(home, request)
+    choose(opened, request.id)
+    expect(opened.locator("#state .left")).to_contain_text("0:0")
+    expect(opened.locator("#state")).to_have_text("Its time is over.")
+    expect(opened.locator("main form")).to_have_count(0)
+    expect(opened).to_have_title("Approvals · IronCurtain")
 
 
 def test_of_two_browsers_the_first_answer_counts(chromium: Browser, running: Web, home: Path) -> None:
@@ -263,11 +331,26 @@ def test_it_is_readable_and_accessible(
     ask(home, long, written("/srv/other.txt"))
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = running.enter(context.new_page())
-    for address in (page.url, f"{page.url}/{long.id}"):
-        page.goto(address)
+    for path in ("/approvals", f"/approvals/{long.id}", "/approvals/none", "/none"):
+        page.goto(running.origin + path)
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0
     assert page.screenshot(path=tmp_path / "page.png", full_page=True).startswith(b"\x89PNG")
+    entrance = context.new_page()
+    entrance.route("**/static/page.js", lambda route: route.abort())  # it would go on at once
+    entrance.goto(running.said[-1])
+    expect(entrance.get_by_role("button", name="Enter")).to_be_visible()
+    found = Axe().run(entrance)
+    assert found.violations_count == 0, found.generate_report()
     context.close()
+
+
+@pytest.mark.parametrize(("motion", "behaviour"), [("reduce", "auto"), ("no-preference", "smooth")])
+def test_nothing_moves_for_who_wants_no_motion(
+    chromium: Browser, running: Web, motion: Any, behaviour: str
+) -> None:
+    page = running.enter(chromium.new_context(reduced_motion=motion).new_page())
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == behaviour
+    assert page.evaluate("document.getAnimations().length") == 0
