@@ -42,6 +42,22 @@ def test_random_rules_decide_random_calls_as_the_specification_says(tmp_path: Pa
     assert _compare(tmp_path, policies, calls) == POLICIES * CALLS
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_tables_of_rules_that_are_alike_decide_as_the_rules_say(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    policies = [rendered.alike_rules(random, 250) for _ in range(4)]
+    calls = {
+        f"{index}-{number}": rendered.random_call(random, f"s{index}")
+        for index in range(len(policies))
+        for number in range(100)
+    }
+    assert _compare(tmp_path, policies, calls) == len(calls)
+    for index in range(len(policies)):
+        assert (
+            "some [order, rule] in _rules_by_pattern_1[pattern]" in (tmp_path / f"s{index}.rego").read_text()
+        )
+
+
 def _operands(name: str, op: str) -> list[Any]:
     """Return every operand for a plain name; for others (whose value is found otherwise) some of each."""
     operands = rendered.OPERANDS[op]

@@ -103,6 +103,13 @@ def literal(value: JsonSource, *, used: int = 0, depth: int = 1) -> str:
     return collection(items, "[]", used=MAX_LINE, depth=depth)
 
 
+def match_head(order: str, rule: str, verdict: str) -> str:
+    """Return the head of a rule that adds a match of subjects `ids`; `order` and `rule` are terms."""
+    members = [f'"order": {order}', f'"rule": {rule}', f'"verdict": {string(verdict)}', '"subjects": ids']
+    match = collection(members, "{}", used=len("matches contains  if {"), depth=0)
+    return f"matches contains {match} if {{\n"
+
+
 def raw_string(text: str) -> str:
     """Return a regular expression as a raw string where it can be one, else as an ordinary string."""
     if "`" in text or any(is_hidden(character) for character in text):

@@ -6,6 +6,7 @@ pairs cost one run of OPA.
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from random import Random
@@ -181,6 +182,29 @@ def random_rule(random: Random, name: str) -> dict[str, Any]:
     if random.random() < 0.2:
         condition["in_sandbox"] = True
     return rule(name, then, condition)
+
+
+def alike_rules(random: Random, count: int) -> list[Rule]:
+    """Return rules of a few kinds in random order; those of a kind differ in their patterns only."""
+    kinds = [_patterned_rule(random) for _ in range(3)]
+    rules = []
+    for number in range(count):
+        key, alike = random.choice(kinds)
+        made = rule(f"r{number}", alike["then"], copy.deepcopy(alike["if"]))
+        given = made["if"][key]
+        varied = random.choice(given) if isinstance(given, list) else given
+        varied[KEYS[key][0]] = random.sample(PATTERNS[varied["roles"][0]], random.choice([1, 1, 2]))
+        rules.append(made)
+    return rules
+
+
+def _patterned_rule(random: Random) -> tuple[str, Rule]:
+    """Return a random rule with patterns, and the key of the condition that has them."""
+    while True:
+        made = random_rule(random, "any")
+        keys = [key for key in KEYS if key in made["if"]]
+        if keys:
+            return random.choice(keys), made
 
 
 def random_test(random: Random, name: str, *, caller: str | None = None) -> dict[str, Any]:
