@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
@@ -21,7 +21,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.text import visible
 
-M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 class _Patterns(Frozen):
@@ -36,8 +36,9 @@ class _Values(Frozen):
     values: tuple[str, ...]
 
 
-class _Lists(RootModel[dict[str, _Values]]):
-    model_config = ConfigDict(frozen=True, strict=True)
+_LISTS: TypeAdapter[dict[str, _Values]] = TypeAdapter(
+    dict[str, _Values], config=ConfigDict(strict=True, defer_build=True)
+)
 
 
 class RuleText(Frozen):
@@ -120,15 +121,15 @@ class PolicyContent:
 
     @classmethod
     def _of(cls, bundle: Bundle) -> PolicyContent:
-        patterns = _read(bundle, "patterns", _Patterns)
-        rules = _read(bundle, "rules", _Rules)
-        lists = _read(bundle, "lists", _Lists)
-        _require_lists(rules.rules, lists.root)
+        patterns = _read(bundle, "patterns", _Patterns.model_validate_json)
+        rules = _read(bundle, "rules", _Rules.model_validate_json)
+        lists = _read(bundle, "lists", _LISTS.validate_json)
+        _require_lists(rules.rules, lists)
         return cls(
             revision=bundle.revision,
-            annotations=_read(bundle, "annotations", Annotations),
+            annotations=_read(bundle, "annotations", Annotations.model_validate_json),
             patterns=patterns.named,
-            lists={name: (_kind(found.type), found.values) for name, found in lists.root.items()},
+            lists={name: (_kind(found.type), found.values) for name, found in lists.items()},
             case_insensitive_hosts=frozenset(patterns.case_insensitive_hosts),
             relations=patterns.relations,
             rules=rules.rules,
@@ -148,7 +149,10 @@ def clause_sources(bundle: Bundle) -> Mapping[str, str]:
     Raises:
         BundleIntegrityError: If the bundle's rules are missing or not of their shape.
     """
-    return {id_: clause.source for id_, clause in _read(bundle, "rules", _Rules).clauses.items()}
+    return {
+        id_: clause.source
+        for id_, clause in _read(bundle, "rules", _Rules.model_validate_json).clauses.items()
+    }
 
 
 def _require_lists(rules: Mapping[str, RuleText], lists: Collection[str]) -> None:
@@ -167,9 +171,9 @@ def _kind(list_type: str) -> str:
     return "url" if list_type == "domain" else list_type
 
 
-def _read(bundle: Bundle, name: DataName, model: type[M]) -> M:
+def _read(bundle: Bundle, name: DataName, read: Callable[[bytes], T]) -> T:
     try:
-        return model.model_validate_json(json_text.canonical(bundle.data(name)))
+        return read(json_text.canonical(bundle.data(name)))
     except ValidationError as error:
         problem = error.errors()[0]
         place = "/".join(str(step) for step in problem["loc"])

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import (
@@ -37,7 +37,13 @@ _TEXT_ERROR = re.compile(r"^(?:.*occurred: )?(.+?):(\d+): (rego_\w+: .*)$", re.M
 T = TypeVar("T")
 
 
-class _Location(BaseModel):
+class _Printed(BaseModel):
+    """Something that OPA prints, as far as it concerns us; few commands print it, so it is built late."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class _Location(_Printed):
     file: str = ""
     row: int | None = None
     col: int | None = None
@@ -47,16 +53,16 @@ class _Location(BaseModel):
         return Place(visible(self.file or "query"), self.row, self.col)
 
 
-class _Error(BaseModel):
+class _Error(_Printed):
     message: str
     location: _Location
 
 
-class _ErrorReport(BaseModel):
+class _ErrorReport(_Printed):
     errors: tuple[_Error, ...] = ()
 
 
-class _Cases(BaseModel):
+class _Cases(_Printed):
     """A test or, in a parameterised one, a case of it, which can have cases of its own."""
 
     skip: bool = False
@@ -89,8 +95,9 @@ class _TestRow(_Cases):
         return "failed" if self.fail else "skipped" if self.skip else "passed"
 
 
-_REPORT = TypeAdapter(_ErrorReport)
-_ROWS = TypeAdapter(tuple[_TestRow, ...] | None)
+_ROWS: TypeAdapter[tuple[_TestRow, ...] | None] = TypeAdapter(
+    tuple[_TestRow, ...] | None, config=ConfigDict(defer_build=True)
+)
 
 
 @dataclass(frozen=True)
@@ -173,7 +180,7 @@ class OpaCommand:
         )
         if output.status == 1:
             _reject_text(output)
-        rows = _read(_ROWS, output.stdout, output) or ()
+        rows = _read(_ROWS.validate_json, output.stdout, output) or ()
         # OPA runs tests side by side and reports them as they end.
         tests = sorted((row.test for row in rows), key=lambda test: test.name)
         return RegoReport(tuple(tests), sum(row.cases for row in rows))
@@ -292,16 +299,16 @@ def _json(text: bytes, output: ProcessOutput) -> dict[str, JsonValue]:
     return document
 
 
-def _read(model: TypeAdapter[T], text: bytes, output: ProcessOutput) -> T:
+def _read(read: Callable[[bytes], T], text: bytes, output: ProcessOutput) -> T:
     try:
-        return model.validate_json(text)
+        return read(text)
     except ValidationError:
         raise _failed(output) from None
 
 
 def _reject(report: bytes, output: ProcessOutput) -> NoReturn:
     """Raise what OPA lists as errors; an error without a place is a failure of OPA's, not of the Rego."""
-    errors = _read(_REPORT, report, output).errors
+    errors = _read(_ErrorReport.model_validate_json, report, output).errors
     raise_all([RegoRejectedError(visible(each.message), where=each.location.place) for each in errors])
     raise _failed(output)
 

@@ -74,7 +74,7 @@ class Server(BaseModel):
         output: By tool, its output policy: by path `allow`, `mask` or `redact`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     type: str | None = None
     command: str | None = None
@@ -125,7 +125,7 @@ class Server(BaseModel):
 class Servers(BaseModel):
     """The file `mcp-servers.json`."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     servers: dict[ServerName, Server] = Field(alias="mcpServers")
     sandbox: SandboxDefaults = Field(default_factory=SandboxDefaults)

@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from ironcurtain.errors import BusyError
 
 
@@ -35,6 +33,8 @@ def work_lock(path: Path, *, seconds: float = -1, busy: BusyError | None = None)
         BusyError: If another process holds it for longer.
         OSError: If the lock file cannot be made.
     """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - most commands only lock open files
+
     lock = FileLock(path, timeout=seconds)
     try:
         lock.acquire()

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 import re2
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
@@ -51,7 +51,7 @@ _AGE: _Mark = "age"
 _Key: TypeAlias = (
     tuple[Root, ValueTest] | tuple[Root, ValueTest, _Mark] | tuple[Root, ValueTest, _Mark, _Mark]
 )
-_KEY: TypeAdapter[_Key] = TypeAdapter(_Key)
+_KEY: TypeAdapter[_Key] = TypeAdapter(_Key, config=ConfigDict(defer_build=True))
 """What the key of a rule's test holds: where its pointer begins, the test, and what else is so: that it is
 about an age, that it holds unknown."""
 
