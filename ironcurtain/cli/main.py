@@ -188,6 +188,8 @@ def main() -> None:
             sys.stdout.flush()
     except OSError:  # told already, by whoever wrote what is still there
         _give_up_stdout()
+    # Nor is it looked through once more for the sake of memory that the system takes back anyway.
+    gc.freeze()
     sys.exit(status)
 
 
