@@ -7,8 +7,6 @@ connections, no retries. Only a connection on which a whole answer, and nothing 
 
 from __future__ import annotations
 
-import http.client
-import io
 import socket
 import threading
 import time
@@ -16,24 +14,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ironcurtain.engine.answer import HTTP_OK, EngineAnswerError
+from ironcurtain.engine.http_answer import AnswerReader
 from ironcurtain.engine.rest_api import (
     CONNECTIONS,
     IDLE,
     LENIENT_DECISION,
-    MAX_ANSWER,
     STRICT_DECISION,
     as_body,
     head_of,
-    too_long,
     too_slow,
     unreachable,
 )
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+_CHUNK = 1 << 16
 
 
 class BlockingClient:
@@ -86,7 +81,7 @@ class BlockingClient:
                 return connection.exchange(request, deadline)
         except TimeoutError:
             raise too_slow(self._timeout) from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise unreachable(error) from error
 
     def close(self) -> None:
@@ -167,64 +162,14 @@ class _Connection:
         self.reusable = False
         self.socket.settimeout(_left(deadline))
         self.socket.sendall(request)
-        answer = _Answer(_UntilDeadline(self.socket, deadline))
-        # All that the library asks of a socket is a file to read from.
-        response = http.client.HTTPResponse(_Readable(answer), method="POST")  # type: ignore[arg-type]
-        response.begin()
-        length = response.length
-        content = response.read(MAX_ANSWER + 1)
-        if len(content) > MAX_ANSWER:
-            raise too_long()
-        if length is not None and len(content) != length:
-            raise http.client.IncompleteRead(content, length - len(content))
+        answer, content = AnswerReader(), None
+        while content is None:
+            self.socket.settimeout(_left(deadline))
+            received = self.socket.recv(_CHUNK)
+            content = answer.take(received)
         self.used = time.monotonic()
-        self.reusable = response.isclosed() and not response.will_close and not answer.has_more
-        return response.status, content
-
-
-class _UntilDeadline(io.RawIOBase):
-    """Reads of a socket that all end at one deadline; none once the answer is `complete`."""
-
-    def __init__(self, source: socket.socket, deadline: float) -> None:
-        super().__init__()
-        self._source = source
-        self._deadline = deadline
-        self.complete = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        if self.complete:
-            return 0
-        self._source.settimeout(_left(self._deadline))
-        return self._source.recv_into(buffer)
-
-
-class _Answer(io.BufferedReader):
-    """One answer, which the library closes when it has read it; `has_more` says whether more had come."""
-
-    has_more = False
-
-    def __init__(self, source: _UntilDeadline) -> None:
-        super().__init__(source)
-        self._source = source
-
-    def close(self) -> None:
-        if not self.closed:
-            self._source.complete = True  # what follows looks at what has come, and waits for nothing
-            self.has_more = bool(self.peek(1))
-        super().close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Readable:
-    """Gives an answer to whom expects a socket."""
-
-    answer: _Answer
-
-    def makefile(self, _mode: str) -> _Answer:
-        return self.answer
+        self.reusable = bool(received) and answer.is_last
+        return answer.status, content
 
 
 def _left(deadline: float) -> float:

@@ -8,31 +8,23 @@ answer, and nothing more, has come is used again.
 from __future__ import annotations
 
 import asyncio
-import http.client
-import io
 import select
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from ironcurtain.engine.answer import HTTP_OK, EngineAnswerError
+from ironcurtain.engine.http_answer import AnswerReader
 from ironcurtain.engine.rest_api import (
     CONNECTIONS,
     IDLE,
-    MAX_ANSWER,
     STRICT_DECISION,
     as_body,
     head_of,
-    too_long,
     too_slow,
     unreachable,
 )
 from ironcurtain.model.reserved_rules import ReservedRule
-
-_MAX_HEAD = 1 << 18
-_HEAD_ENDS = b"\r\n\r\n"
-_CHUNKS_END = b"\r\n0\r\n\r\n"
 
 
 class LoopClient:
@@ -85,7 +77,7 @@ class LoopClient:
                 return await self._exchange(request)
         except TimeoutError:
             raise too_slow(self._timeout) from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise unreachable(error) from error
 
     async def _exchange(self, request: bytes) -> tuple[int, bytes]:
@@ -132,7 +124,7 @@ class _Connection(asyncio.Protocol):
         self.reusable = False
         self._last = 0.0
         self._transport: asyncio.Transport | None = None
-        self._reading: _Reading | None = None
+        self._reading: AnswerReader | None = None
         self._answered: asyncio.Future[tuple[int, bytes]] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -141,12 +133,12 @@ class _Connection(asyncio.Protocol):
         )  # a stream's; other loops have classes of their own
 
     def data_received(self, data: bytes) -> None:
-        self._go_on(data, ended=False)
+        self._go_on(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport, self.reusable = None, False
         if exc is None:
-            self._go_on(b"", ended=True)
+            self._go_on(b"")
         elif self._answered is not None and not self._answered.done():
             self._answered.set_exception(exc)
 
@@ -164,7 +156,7 @@ class _Connection(asyncio.Protocol):
         if self._transport is None:
             raise ConnectionResetError
         self.reusable = False
-        self._reading = _Reading()
+        self._reading = AnswerReader()
         self._answered = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return await self._answered
@@ -177,115 +169,16 @@ class _Connection(asyncio.Protocol):
         if self._answered is not None and not self._answered.done():
             self._answered.set_exception(ConnectionAbortedError())
 
-    def _go_on(self, data: bytes, *, ended: bool) -> None:
+    def _go_on(self, data: bytes) -> None:
         if self._reading is None or self._answered is None or self._answered.done():
             self.reusable = False  # what nobody asked for answers nothing
             return
         try:
-            content = self._reading.go_on(data, ended=ended)
+            content = self._reading.take(data)
         except Exception as error:  # noqa: BLE001 - whoever waits is told
             self._answered.set_exception(error)
             return
         if content is not None:
             self._last = time.monotonic()
-            self.reusable = not ended and self._reading.is_last
+            self.reusable = bool(data) and self._reading.is_last
             self._answered.set_result((self._reading.status, content))
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """What the head of an answer tells: where its body begins, and how it ends."""
-
-    status: int
-    start: int
-    length: int | None
-    chunked: bool
-    keeps: bool
-
-
-class _Reading:
-    """One answer while it comes; `is_last` says whether it ended where nothing more had come."""
-
-    def __init__(self) -> None:
-        self.is_last = False
-        self._received = bytearray()
-        self._head: _Head | None = None
-
-    @property
-    def status(self) -> int:
-        """The HTTP status, once the head has come; 0 before."""
-        return self._head.status if self._head is not None else 0
-
-    def go_on(self, data: bytes, *, ended: bool) -> bytes | None:
-        """Take what has come; return the body once it is whole.
-
-        Raises:
-            HTTPException, ValueError: If it is no answer.
-            EngineAnswerError: If it is too long.
-        """
-        scanned = len(self._received)
-        self._received += data
-        if self._head is None:
-            self._head = _read_head(self._received)
-        if self._head is None:
-            if ended or len(self._received) > _MAX_HEAD:
-                raise http.client.BadStatusLine("no whole head")
-            return None
-        if len(self._received) - self._head.start > MAX_ANSWER:
-            raise too_long()
-        if self._head.chunked:
-            return self._dechunked(self._head, scanned, ended=ended)
-        return self._plain(self._head, ended=ended)
-
-    def _plain(self, head: _Head, *, ended: bool) -> bytes | None:
-        came = len(self._received) - head.start
-        if head.length is None:
-            return bytes(self._received[head.start :]) if ended else None
-        if came < head.length:
-            if ended:
-                raise http.client.IncompleteRead(b"", head.length - came)
-            return None
-        self.is_last = head.keeps and came == head.length
-        return bytes(self._received[head.start : head.start + head.length])
-
-    def _dechunked(self, head: _Head, scanned: int, *, ended: bool) -> bytes | None:
-        # The mark of the last chunk can also stand inside of one; OPA sends no trailers behind it.
-        from_ = max(head.start - 2, scanned - len(_CHUNKS_END))
-        if not ended and self._received.find(_CHUNKS_END, from_) < 0:
-            return None
-        source = _Source(self._received)
-        response = _begun(source)
-        try:
-            content = response.read()
-        except http.client.IncompleteRead:
-            if ended:
-                raise
-            return None
-        self.is_last = head.keeps and not source.read(1)
-        return content
-
-
-class _Source(io.BytesIO):
-    """Bytes for whom expects a socket, and closes it."""
-
-    def makefile(self, _mode: str) -> _Source:
-        return self
-
-    def close(self) -> None:
-        """Stay open: what follows an answer is looked at."""
-
-
-def _read_head(received: bytearray) -> _Head | None:
-    end = received.find(_HEAD_ENDS, 0, _MAX_HEAD)
-    if end < 0:
-        return None
-    start = end + len(_HEAD_ENDS)
-    response = _begun(_Source(received[:start]))
-    return _Head(response.status, start, response.length, response.chunked, not response.will_close)
-
-
-def _begun(source: _Source) -> http.client.HTTPResponse:
-    # All that the library asks of a socket is a file to read from.
-    response = http.client.HTTPResponse(source, method="POST")  # type: ignore[arg-type]
-    response.begin()
-    return response
