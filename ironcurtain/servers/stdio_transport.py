@@ -14,14 +14,17 @@ import re
 import signal
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import anyio
 from anyio import to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp import StdioServerParameters
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
@@ -36,7 +39,42 @@ _LONG_LINE = 64 << 10
 _SEPARATORS = (b",", b"[", b"{")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
-Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+class MessageSink(ABC):
+    """Where a session writes its messages: the sending half of a transport, without a task in between."""
+
+    @abstractmethod
+    async def send(self, message: SessionMessage, /) -> None:
+        """Write a message, or have it written; it may wait for those before it.
+
+        Raises:
+            ClosedResourceError, BrokenResourceError: If no more is taken.
+        """
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Take no more."""
+
+    async def __aenter__(self) -> Self:
+        """Be what a session writes to."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Take no more."""
+        await self.aclose()
+
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MessageSink]
+
+
+def as_line(message: SessionMessage) -> bytes:
+    """Return a message as its line, with its end."""
+    return message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
 @dataclass(frozen=True)
@@ -91,10 +129,9 @@ async def connect_pipes(
     pipes = _Pipes(process, stdin, limits, on_words, on_end)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pipes.read)
-        tasks.start_soon(pipes.write)
         tasks.start_soon(pipes.listen)
         try:
-            yield pipes.received, pipes.sent
+            yield pipes.received, pipes
         finally:
             with anyio.CancelScope(shield=True):
                 await pipes.stop()
@@ -146,8 +183,8 @@ def _has_more_values(line: bytes, most: int) -> bool:
     return count + sum(line.count(mark, end) for mark in _SEPARATORS) > most
 
 
-class _Pipes:
-    """One running server and the two memory streams that stand for it."""
+class _Pipes(MessageSink):
+    """One running server: what it says comes out of `received`, what it is told is sent here."""
 
     def __init__(
         self,
@@ -163,7 +200,7 @@ class _Pipes:
         self._on_words = on_words
         self._on_end = on_end
         self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        self.sent, self._to_send = anyio.create_memory_object_stream[SessionMessage](0)
+        self._closed = False
         self._garbage = 0
         self._unasked = self._unasked_bytes = 0
         self._window_ends = 0.0
@@ -231,18 +268,20 @@ class _Pipes:
         endless = self._unasked > self._limits.unasked or self._unasked_bytes > self._limits.unasked_bytes
         return "it sent messages without end" if endless else ""
 
-    async def write(self) -> None:
-        """Write what the session sends; if that fails, the connection is over."""
-        async with self._to_send:
-            async for item in self._to_send:
-                self._stdin.write(
-                    item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-                )
-                try:
-                    await self._stdin.drain()
-                except (ConnectionError, OSError):
-                    break
-        self._arrived.close()
+    async def send(self, message: SessionMessage, /) -> None:
+        """Write a message once those before it are on their way; if that fails, the connection is over."""
+        if self._closed:
+            raise anyio.ClosedResourceError
+        try:
+            await self._stdin.drain()
+        except OSError:
+            self._arrived.close()
+            raise anyio.BrokenResourceError from None
+        self._stdin.write(as_line(message))
+
+    async def aclose(self) -> None:
+        """Take no more."""
+        self._closed = True
 
     async def listen(self) -> None:
         """Hand on what the server writes to its standard error, one safe line at a time."""
@@ -258,7 +297,7 @@ class _Pipes:
 
     async def stop(self) -> None:
         """End the process: its input first, then a signal, then a kill; return when it is gone."""
-        self.sent.close()
+        self._closed = True
         self.received.close()
         self._stdin.close()
         for seconds, number in ((self._limits.grace, signal.SIGTERM), (self._limits.killing, signal.SIGKILL)):

@@ -85,7 +85,9 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
         ) from None
     except RecursionError:
         raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels") from None
-    check(value, any_double=any_double)
+    # Numbers and keys have been checked; only these texts can hold a lone surrogate or lie too deep.
+    if "\\u" in decoded or decoded.count("[") + decoded.count("{") > MAX_DEPTH:
+        check(value, any_double=any_double)
     return value
 
 

@@ -1,9 +1,9 @@
 """The client's side over stdio: standard input and output belong to the protocol, and to nothing else.
 
 While it is served, whatever else writes to standard output (a warning, a library, a child) lands on
-standard error. Two threads do the blocking work: a read that nobody ends must not keep the proxy from
-ending. Each message keeps the bytes that it came in, so that a call's arguments can be evaluated as they
-were written.
+standard error. A thread reads: a read that nobody ends must not keep the proxy from ending. What is short is
+written at once where the client has taken what came before, and everything else by a thread of its own. Each
+message keeps the bytes that it came in, so that a call's arguments can be evaluated as they were written.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,7 +21,7 @@ import anyio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-from ironcurtain.servers.stdio_transport import Streams
+from ironcurtain.servers.stdio_transport import MessageSink, Streams, as_line
 
 _CHUNK = 1 << 16
 _MAX_LINE = 64 << 20
@@ -43,9 +44,7 @@ async def serve_stdio(gone: Callable[[], None]) -> AsyncIterator[Streams]:
     os.dup2(null, 0)
     os.dup2(2, 1)
     arrived, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    sent, to_send = anyio.create_memory_object_stream[SessionMessage](0)
     writer = _Writer(wire_out)
-    writing, written = anyio.CancelScope(shield=True), anyio.Event()
 
     async def read() -> None:
         async with arrived:
@@ -53,51 +52,38 @@ async def serve_stdio(gone: Callable[[], None]) -> AsyncIterator[Streams]:
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
-                    await writer.send(_PARSE_FAILED)
+                    await writer.write(_PARSE_FAILED)
                     continue
                 try:
                     await arrived.send(SessionMessage(message, ServerMessageMetadata(request_context=line)))
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                     return
 
-    async def write() -> None:
-        try:
-            with writing:
-                async with to_send:
-                    async for item in to_send:
-                        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                        await writer.send(text.encode())
-        finally:
-            written.set()
-
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read)
-            tasks.start_soon(write)
             try:
-                yield received, sent
+                yield received, writer
             finally:
                 # What was answered last is still on its way, whatever ends us.
-                sent.close()
+                await writer.aclose()
                 with anyio.move_on_after(_LAST_ANSWERS, shield=True):
-                    await written.wait()
                     await writer.flush()
-                writing.cancel()
             tasks.cancel_scope.cancel()
     finally:
         received.close()
-        sent.close()
 
 
 _PARSE_FAILED = (
     JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=PARSE_ERROR, message="Parse error"))
     .model_dump_json(by_alias=True)
     .encode()
+    + b"\n"
 )
 
 
-class _Writer:
-    """Writes lines to a descriptor from a thread of its own; at most so many wait."""
+class _Writer(MessageSink):
+    """Writes messages as lines to a descriptor; at most so many wait for a client that does not read."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -105,14 +91,47 @@ class _Writer:
         self._loop = asyncio.get_running_loop()
         self._room = anyio.Semaphore(_MAX_WAITING, fast_acquire=True)
         self._last: asyncio.Future[None] | None = None
+        self._closed = False
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLOUT)
         threading.Thread(target=self._work, name="ironcurtain-stdout", daemon=True).start()
 
-    async def send(self, line: bytes) -> None:
-        """Queue a line."""
-        await self._room.acquire()
-        self._last = self._loop.create_future()
-        self._last.add_done_callback(lambda _: self._room.release())
-        self._lines.put((line + b"\n", self._last))
+    async def aclose(self) -> None:
+        """Take no more; what waits is written still."""
+        self._closed = True
+
+    async def send(self, message: SessionMessage, /) -> None:
+        """Write a message, or have it written.
+
+        Raises:
+            ClosedResourceError: If no more is taken.
+        """
+        if self._closed:
+            raise anyio.ClosedResourceError
+        await self.write(as_line(message))
+
+    async def write(self, data: bytes) -> None:
+        """Write some lines, or have them written."""
+        if self._is_ready_for(data):
+            data = self._written_now(data)
+        if data:
+            await self._room.acquire()
+            self._last = self._loop.create_future()
+            self._last.add_done_callback(lambda _: self._room.release())
+            self._lines.put((data, self._last))
+
+    def _is_ready_for(self, data: bytes) -> bool:
+        """Tell whether writing it takes no time: nothing waits, and it is no more than always fits."""
+        if self._room.value < _MAX_WAITING or len(data) > select.PIPE_BUF:
+            return False
+        return self._poll.poll(0) == [(self._descriptor, select.POLLOUT)]
+
+    def _written_now(self, data: bytes) -> bytes:
+        """Write it; return what is left of it."""
+        try:
+            return data[os.write(self._descriptor, data) :]
+        except OSError:
+            return data  # the client has gone, which the thread finds, too
 
     async def flush(self) -> None:
         """Wait until everything that was queued is written."""
