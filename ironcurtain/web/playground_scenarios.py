@@ -13,7 +13,6 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.files import load
-from ironcurtain.system.text import quoted
 
 
 def scenario_of(call: ScenarioCall, decision: Decision, id_: str, expect: str, why: str) -> Scenario:
@@ -70,11 +69,7 @@ class ScenarioFile:
             place = self.path.resolve()
             if not place.is_relative_to(self._root.resolve()):
                 raise UsageError("the file of scenarios lies outside its project", where=str(self.path))
-            known = load(place, Scenarios)
-            if scenario.id in {each.id for each in (*known.entries, *known.calls)}:
-                what = f"there is a scenario {quoted(scenario.id)} already"
-                raise ScenarioError(what, where=str(self.path))
-            if known.world != machine:
+            if load(place, Scenarios).world != machine:
                 raise ScenarioError(
                     "the scenarios of the file assume another machine than this form describes",
                     where=str(self.path),

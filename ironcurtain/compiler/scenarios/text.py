@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from ironcurtain.errors import FormatError
+from ironcurtain.errors import FileError, FormatError, ScenarioError
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system.files import atomic_write, parse_document, read_text
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import is_hidden
+from ironcurtain.system.locks import directory_lock
+from ironcurtain.system.text import is_hidden, quoted
 
 
 def item_text(scenario: Scenario) -> str:
@@ -29,11 +31,26 @@ def item_text(scenario: Scenario) -> str:
 def append_scenarios(path: Path, added: Sequence[Scenario]) -> None:
     """Append handwritten scenarios to a file, all of them or none.
 
+    Whoever else appends waits; the file keeps its permissions.
+
     Raises:
+        ScenarioError: If an id is taken.
         FileError, FormatError: If the file is not one that can be appended to.
+        OSError: If it cannot be written; it is then untouched.
     """
+    with directory_lock(path.parent):
+        _append(path, added)
+
+
+def _append(path: Path, added: Sequence[Scenario]) -> None:
     text = read_text(path)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if not mode & stat.S_IWUSR:  # to put another file in its place needs no leave to write it
+        raise FileError("the file is read-only", where=str(path))
     before = parse_document(text, str(path), Scenarios)
+    taken = {each.id for each in (*before.entries, *before.calls)}
+    if (twice := next((each.id for each in added if each.id in taken), None)) is not None:
+        raise ScenarioError(f"there is a scenario {quoted(twice)} already", where=str(path))
     appended = text.rstrip("\n") + "\n" + "".join(map(item_text, added))
     # People write this file, too: what cannot be appended to without a change in meaning stays as it is.
     if _read_back(appended, str(path)) != before.with_more(added):
@@ -42,7 +59,7 @@ def append_scenarios(path: Path, added: Sequence[Scenario]) -> None:
             where=str(path),
             hint='Keep "scenarios:" as its last key, its items indented by two spaces.',
         )
-    atomic_write(path, appended.encode())
+    atomic_write(path, appended.encode(), mode=mode)
 
 
 def _read_back(text: str, source: str) -> Scenarios | None:

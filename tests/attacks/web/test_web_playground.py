@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,41 @@ def test_a_file_of_scenarios_that_lies_outside_its_project_is_not_written(
     assert "lies outside its project" in appended(person, typed(person))
     assert outside.read_bytes() == before
     assert (project / "scenarios.yaml").is_symlink()
+
+
+def test_a_file_of_scenarios_keeps_its_permissions_and_stays_where_it_is_read_only(
+    person: Person, project: Path
+) -> None:
+    file = project / "scenarios.yaml"
+    file.chmod(0o600)
+    assert "kept was appended" in appended(person, typed(person))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.chmod(0o400)
+    before = file.read_bytes()
+    assert "Nothing was written: the file is read-only" in appended(
+        person, typed(person) | {"scenario-id": "more"}
+    )
+    assert file.read_bytes() == before
+
+
+def keep_three(person: Person, name: str) -> list[str]:
+    return [appended(person, typed(person) | {"scenario-id": f"{name}{turn}"}) for turn in range(3)]
+
+
+def test_what_several_commands_append_at_once_is_all_there(
+    person: Person, tmp_path: Path, project: Path
+) -> None:
+    known = load(project / "scenarios.yaml", Scenarios)
+    with (
+        web(tmp_path, "--bundle", str(project / "generated" / "bundle")) as second,
+        ThreadPoolExecutor() as pool,
+    ):
+        people = (person, Person(second))
+        said = list(pool.map(keep_three, people, ("a", "b")))
+    assert all("was appended" in each for each in (*said[0], *said[1]))
+    found = load(project / "scenarios.yaml", Scenarios)
+    assert found.entries[: len(known.entries)] == known.entries
+    assert len(found.entries) == len(known.entries) + 6
 
 
 def test_what_is_typed_adds_one_scenario_and_changes_no_other(person: Person, project: Path) -> None:
