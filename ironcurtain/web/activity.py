@@ -20,7 +20,7 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.web.access import Access
 from ironcurtain.web.live import changes
-from ironcurtain.web.rendering import page, refused
+from ironcurtain.web.rendering import page, refused, said
 
 HERE = "/activity"
 MOST_ROWS = 300
@@ -114,9 +114,7 @@ class ActivityPages:
         found = self._records.entry(session, id_)
         record = _decision(found[0]) if found is not None else None
         if found is None or record is None:
-            return refused(
-                request, 404, "This decision is none of the newest; `ironcurtain audit show` has all."
-            )
+            return refused(request, 404, _NOT_RECENT)
         place, result = found
         explanation, trouble = self._explained(record, wanted="explain" in request.query_params)
         return page(
@@ -136,7 +134,7 @@ class ActivityPages:
         try:
             return self._explain(record), ""
         except (IronCurtainError, OSError) as error:
-            return None, str(error)
+            return None, said(error)
 
 
 def alike(records: Iterable[RecentRecord], request: ApprovalRequest) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ironcurtain.enforcement.audit.recent import RecentRecords
+from ironcurtain.errors import IronCurtainError
 from ironcurtain.web.access import SESSION_SECONDS, Access
 from ironcurtain.web.activity import HERE as ACTIVITY
 from ironcurtain.web.activity import ActivityPages, Explain
@@ -30,7 +31,7 @@ from ironcurtain.web.policy import HERE as POLICY
 from ironcurtain.web.policy import PolicyPages
 from ironcurtain.web.policy_examination import OncePerState
 from ironcurtain.web.policy_report import PolicyReport
-from ironcurtain.web.rendering import SCRIPT, page, refused
+from ironcurtain.web.rendering import SCRIPT, page, refused, said
 
 if TYPE_CHECKING:
     from ironcurtain.web.passkeys import Passkeys
@@ -147,7 +148,7 @@ def unguarded_pages(
         Route(f"{COMPARE}/changes", compare.changes, methods=["GET"]),
         Route(f"{COMPARE}/approvals", compare.approvals, methods=["POST"]),
     ]
-    app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
+    app = Starlette(routes=routes, exception_handlers=_HANDLERS)
     app.router.redirect_slashes = False
     return app
 
@@ -162,3 +163,10 @@ async def _script(_: Request) -> Response:
 
 async def _missing(request: Request, _: Exception) -> Response:
     return refused(request, 404, "There is no such page.")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return refused(request, 500, said(error))
+
+
+_HANDLERS: dict[Any, Any] = {404: _missing, 405: _missing, IronCurtainError: _failed, OSError: _failed}

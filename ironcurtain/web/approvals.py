@@ -25,7 +25,7 @@ from ironcurtain.web.access import Access
 from ironcurtain.web.activity import alike
 from ironcurtain.web.guard import form_of, session_of
 from ironcurtain.web.live import changes
-from ironcurtain.web.rendering import page, refused
+from ironcurtain.web.rendering import page, refused, said
 
 if TYPE_CHECKING:
     from ironcurtain.web.passkeys import Passkeys
@@ -152,7 +152,7 @@ class ApprovalPages:
         try:
             statuses = await run_in_threadpool(self._waiting.statuses)
         except (IronCurtainError, OSError) as error:
-            trouble = str(error)
+            trouble = said(error)
         found = next((each for each in statuses if each.id == id_), None)
         # Long arguments take their time to be made visible; other requests go on meanwhile.
         return await run_in_threadpool(self._rendered, request, statuses, id_, found, trouble)

@@ -24,7 +24,7 @@ from ironcurtain.web.access import Access
 from ironcurtain.web.guard import form_of
 from ironcurtain.web.live import changes
 from ironcurtain.web.policy_examination import OncePerState
-from ironcurtain.web.rendering import page, refused
+from ironcurtain.web.rendering import not_examined, page, refused
 
 HERE = "/compare"
 ApprovalsText = Callable[[Difference, str, str], str]
@@ -129,9 +129,9 @@ class ComparePages:
     def _found(self, request: Request) -> Comparison | Response:
         if self._examination is None:
             return page("policy_none.html", request, what="Compare", option="--bundle B --against OLD")
-        progress = self._examination.progress()
+        progress = self._examination.progress(asked=True)
         if progress.trouble:
-            return refused(request, 500, progress.trouble)
+            return not_examined(request, "Compare", HERE, progress.trouble)
         if progress.result is None:
-            return page("policy_wait.html", request, what="Compare", follow=f"{HERE}/changes")
+            return page("policy_wait.html", request, what="Compare", follow=f"{HERE}/changes", trouble="")
         return progress.result

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.web.guard import form_of, session_of
-from ironcurtain.web.rendering import page, refused
+from ironcurtain.web.rendering import page, refused, said
 
 if TYPE_CHECKING:
     from ironcurtain.web.passkeys import Passkeys
@@ -48,7 +48,7 @@ class PasskeyPages:
             is_registered = self._passkeys.is_registered
             asked = self._passkeys.to_register(session_of(request).form_token)
         except (IronCurtainError, OSError) as error:
-            return refused(request, 500, str(error))
+            return refused(request, 500, said(error))
         return page("passkey.html", request, asked=asked, is_registered=is_registered)
 
     def _register(self, request: Request) -> Response:

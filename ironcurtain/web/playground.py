@@ -27,11 +27,12 @@ from ironcurtain.web.playground_calls import call_of_record, machine_of_record, 
 from ironcurtain.web.playground_form import CallForm, as_json
 from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPolicy
 from ironcurtain.web.playground_scenarios import scenario_of
-from ironcurtain.web.rendering import page, refused
+from ironcurtain.web.rendering import page, refused, said
 
 HERE = "/playground"
 _MACHINE_FILE = "machine.yaml"
 _NO_TOOL = "The policy knows no such tool."
+_NO_SCENARIO = "The policy has no such scenario of one call."
 _NO_RECORD = "This decision is none of the newest, so it cannot be opened here."
 
 
@@ -64,6 +65,7 @@ class Shown:
         typed: What stands in them.
         nearby: Whether the page says what near the call gets further; else it is asked for it afterwards.
         columns: What the policies decide.
+        opened: The scenario whose call it is; None where it is none's.
         trouble: Why the form says no call.
         kept: What became of keeping the call, in words.
         scenario: The scenario as it would be appended; None where nobody asked for it.
@@ -75,6 +77,7 @@ class Shown:
     machine: DescribedWorld | None = None
     nearby: bool = True
     columns: list[Column] = field(default_factory=list)
+    opened: Scenario | None = None
     trouble: str = ""
     kept: str = ""
     scenario: str | None = None
@@ -136,6 +139,8 @@ class PlaygroundPages:
             return playground
         if "id" in asked:
             return self._recorded(request, playground)
+        if asked.get("scenario"):
+            return self._opened_scenario(request, playground, asked["scenario"])
         form = _form(playground, asked.get("tool", next(_tools(playground), "")))
         if form is None:
             return refused(request, 404, _NO_TOOL)
@@ -150,12 +155,22 @@ class PlaygroundPages:
         try:
             call = call_of_record(record, playground.policy.bundle)
         except IronCurtainError as error:
-            return refused(request, 404, str(error))
+            return refused(request, 404, said(error))
         machine = machine_text(machine_of_record(record, playground.machine))
         form = _form(playground, f"{call.server}/{call.tool}")
         if form is None:
             return refused(request, 404, _NO_TOOL)
         return self._answer(request, playground, Shown(form, form.written(call) | {"machine": machine}))
+
+    def _opened_scenario(self, request: Request, playground: Playground, id_: str) -> Response:
+        found = next((each for each in playground.known if each.id == id_), None)
+        if found is None:
+            return refused(request, 404, _NO_SCENARIO)
+        form = _form(playground, f"{found.call.server}/{found.call.tool}")
+        if form is None:
+            return refused(request, 404, _NO_TOOL)
+        typed = form.written(found.call) | {"machine": machine_text(playground.machine)}
+        return self._answer(request, playground, Shown(form, typed, opened=found))
 
     def _decided(self, request: Request) -> Response:
         playground, given = self._playground(request), form_of(request)
@@ -169,7 +184,7 @@ class PlaygroundPages:
             try:
                 call = pasted_call(given["load"])
             except UsageError as error:
-                shown.trouble = _said(error)
+                shown.trouble = said(error)
                 return _page(request, playground, shown)
             loaded = _form(playground, f"{call.server}/{call.tool}")
             if loaded is None:
@@ -191,7 +206,7 @@ class PlaygroundPages:
             shown.call = shown.form.read(shown.typed)
             shown.machine = _machine(shown.typed.get("machine", ""))
         except IronCurtainError as error:
-            shown.trouble = _said(error)
+            shown.trouble = said(error)
             return _page(request, playground, shown)
         beside = "Now" if playground.older is not None else ""
         decided = partial(_column, machine=shown.machine, nearby=shown.nearby)
@@ -209,7 +224,7 @@ class PlaygroundPages:
         try:
             return self._opened.get()
         except (IronCurtainError, OSError) as error:
-            return refused(request, 500, str(error))
+            return refused(request, 500, said(error))
 
 
 def machine_text(machine: DescribedWorld) -> str:
@@ -240,7 +255,7 @@ def _keep(playground: Playground, shown: Shown, given: Mapping[str, str]) -> Non
         shown.kept = f"{scenario.id} was appended to {playground.scenarios.name}."
         shown.scenario = None
     except (IronCurtainError, OSError) as error:
-        shown.kept = f"Nothing was written: {_said(error)}"
+        shown.kept = f"Nothing was written: {said(error)}"
 
 
 def _scenario(call: ScenarioCall, explanation: Explanation, given: Mapping[str, str]) -> Scenario:
@@ -255,7 +270,7 @@ def _column(
     try:
         return Column(title, policy.explain(call, machine, nearby=nearby))
     except (IronCurtainError, OSError) as error:
-        return Column(title, trouble=_said(error))
+        return Column(title, trouble=said(error))
 
 
 def _form(playground: Playground, named: str) -> CallForm | None:
@@ -269,11 +284,6 @@ def _tools(playground: Playground) -> Iterator[str]:
         yield from (f"{server}/{tool.tool}" for tool in annotated.tools)
 
 
-def _said(error: Exception) -> str:
-    hint = f" {error.hint}" if isinstance(error, IronCurtainError) and error.hint else ""
-    return f"{error}{'' if str(error).endswith('.') else '.'}{hint}"
-
-
 def _page(request: Request, playground: Playground, shown: Shown) -> Response:
     return page(
         "playground.html",
@@ -283,6 +293,11 @@ def _page(request: Request, playground: Playground, shown: Shown) -> Response:
         typed=shown.typed,
         chosen=f"{shown.form.server}/{shown.form.tool}",
         tools=list(_tools(playground)),
+        scenarios=[
+            each
+            for each in playground.known
+            if (each.call.server, each.call.tool) == (shown.form.server, shown.form.tool)
+        ],
         verdicts=[verdict.value for verdict in Verdict],
         file=playground.scenarios.name if playground.scenarios is not None else "",
     )

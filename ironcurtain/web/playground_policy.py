@@ -15,7 +15,7 @@ from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call
 from ironcurtain.model.facts import fact_types
-from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
+from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
 from ironcurtain.policy import Policy
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.web.playground_scenarios import ScenarioFile
@@ -86,6 +86,7 @@ class Playground:
     Attributes:
         policy: The policy.
         machine: The machine that its scenarios assume.
+        known: Its scenarios of one call, which can be opened.
         scenarios: The file that scenarios are appended to; None where the policy belongs to no project.
         older: The policy that it is shown beside; None where none was named.
         called: What the older policy was called.
@@ -93,6 +94,7 @@ class Playground:
 
     policy: WarmPolicy
     machine: DescribedWorld
+    known: tuple[Scenario, ...] = ()
     scenarios: ScenarioFile | None = None
     older: WarmPolicy | None = None
     called: str = ""

@@ -13,7 +13,7 @@ from ironcurtain.web.live import changes
 from ironcurtain.web.policy_examination import OncePerState
 from ironcurtain.web.policy_heat import has_cell, heat_map
 from ironcurtain.web.policy_report import PolicyReport
-from ironcurtain.web.rendering import page, refused
+from ironcurtain.web.rendering import not_examined, page, refused
 
 HERE = "/policy"
 _MOST_DIGITS = 9
@@ -85,9 +85,9 @@ class PolicyPages:
     def _report(self, request: Request) -> PolicyReport | Response:
         if self._examination is None:
             return page("policy_none.html", request, what="Policy", option="--bundle B")
-        progress = self._examination.progress()
+        progress = self._examination.progress(asked=True)
         if progress.trouble:
-            return refused(request, 500, progress.trouble)
+            return not_examined(request, "Policy", HERE, progress.trouble)
         if progress.result is None:
-            return page("policy_wait.html", request, what="Policy", follow=f"{HERE}/changes")
+            return page("policy_wait.html", request, what="Policy", follow=f"{HERE}/changes", trouble="")
         return progress.result

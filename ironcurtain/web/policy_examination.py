@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ironcurtain.errors import IronCurtainError
+from ironcurtain.web.rendering import said
 
 T = TypeVar("T")
+_TELLING_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,13 @@ class Progress(Generic[T]):
         state: What the files were when it began; it tells one piece of work from another.
         result: What came of it; None as long as it goes on, and where it failed.
         trouble: Why it failed, empty if it did not.
+        ended: When it failed, on the monotonic clock.
     """
 
     state: Hashable
     result: T | None = None
     trouble: str = ""
+    ended: float = 0.0
 
     @property
     def version(self) -> str:
@@ -38,28 +42,40 @@ class OncePerState(Generic[T]):
     Args:
         state: Tells what the files are now, quickly.
         work: Works it out; it may take long.
+        telling: For so many seconds a failure is only told: all open pages ask for it when it is there.
     """
 
-    def __init__(self, state: Callable[[], Hashable], work: Callable[[], T]) -> None:
-        self._state, self._work = state, work
+    def __init__(
+        self, state: Callable[[], Hashable], work: Callable[[], T], telling: float = _TELLING_SECONDS
+    ) -> None:
+        self._state, self._work, self._telling = state, work, telling
         self._lock = threading.Lock()
         self._known: Progress[T] | None = None
 
-    def progress(self) -> Progress[T]:
-        """Return what is known, and begin to work where nothing is known of the files as they are now."""
+    def progress(self, *, asked: bool = False) -> Progress[T]:
+        """Return what is known, and begin to work where nothing is known of the files as they are now.
+
+        Args:
+            asked: Whether a person asks: what failed for them before is then tried again, since it may hang
+                on more than these files.
+        """
         now = self._state()
         with self._lock:
-            if self._known is None or self._known.state != now:
-                self._known = Progress(now)
-                threading.Thread(target=self._run, args=(now,), daemon=True).start()
-            return self._known
+            known = self._known
+            if known is None or known.state != now or (asked and self._is_old(known)):
+                known = self._known = Progress(now)
+                threading.Thread(target=self._run, args=(known,), daemon=True).start()
+            return known
 
-    def _run(self, state: Hashable) -> None:
+    def _run(self, begun: Progress[T]) -> None:
         try:
-            done = Progress(state, self._work())
-        except (IronCurtainError, ExceptionGroup, OSError) as error:
+            done = Progress(begun.state, self._work())
+        except Exception as error:  # noqa: BLE001 - else the page would wait for ever for what has ended
             parts = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-            done = Progress(state, trouble="; ".join(map(str, parts)))
+            done = Progress(begun.state, trouble=" ".join(map(said, parts)), ended=time.monotonic())
         with self._lock:
-            if self._known is not None and self._known.state == state:
+            if self._known is begun:
                 self._known = done
+
+    def _is_old(self, known: Progress[T]) -> bool:
+        return bool(known.trouble) and time.monotonic() - known.ended > self._telling

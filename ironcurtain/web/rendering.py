@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from ironcurtain.errors import IronCurtainError
 from ironcurtain.system.text import isolated, printable, visible
 
 _HERE = Path(__file__).parent
@@ -106,3 +107,15 @@ def page(template: str, request: Request, *, status: int = 200, **values: Any) -
 def refused(request: Request, status: int, why: str) -> Response:
     """Return the page that says why nothing was done."""
     return page("refused.html", request, status=status, heading="Not done", why=why)
+
+
+def said(error: Exception) -> str:
+    """Return what went wrong as sentences, with what to do about it."""
+    what = str(error) if isinstance(error, IronCurtainError | OSError) else repr(error)
+    hint = f" {error.hint}" if isinstance(error, IronCurtainError) and error.hint else ""
+    return f"{what}{'' if what.endswith('.') else '.'}{hint}"
+
+
+def not_examined(request: Request, what: str, here: str, trouble: str) -> Response:
+    """Return the page that says why a policy could not be examined; it changes when its files do."""
+    return page("policy_wait.html", request, status=500, what=what, follow=f"{here}/changes", trouble=trouble)

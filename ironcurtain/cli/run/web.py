@@ -75,7 +75,8 @@ def command(
 
     \b
     Exit: 0 a signal came or the files are written, 1 the bundle's Rego is not what its rules say,
-    2 wrong options or files, 3 the port cannot be taken, or the engine gives no answer.
+    2 wrong options or files, 3 a bundle cannot be used, the port cannot be taken, or the engine gives
+    no answer.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.system.extras import need
 
@@ -86,7 +87,13 @@ def command(
         raise UsageError("--against needs a policy to compare", hint="Name it with --bundle.")
     import anyio
 
-    from ironcurtain.cli.run.web_policy import approvals_text, comparison_of, playground_of, policy_of
+    from ironcurtain.cli.run.web_policy import (
+        approvals_text,
+        check_named,
+        comparison_of,
+        playground_of,
+        policy_of,
+    )
     from ironcurtain.enforcement.approvals.inbox import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.enforcement.audit.recent import RecentRecords
@@ -94,6 +101,8 @@ def command(
     from ironcurtain.web.approvals import Waiting
     from ironcurtain.web.serving import serve
 
+    if bundle is not None:
+        check_named(bundle, against, deployment)
     usual_directory, usual_key = default_paths()
     waiting = Waiting(Path(directory) if directory else usual_directory, Path(key) if key else usual_key)
     records = RecentRecords(Path(audit) if audit else audit_directory())

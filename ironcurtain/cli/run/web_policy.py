@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Iterator
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from ironcurtain.analysis.diff.report import Difference
@@ -20,6 +21,7 @@ from ironcurtain.cli.review.policy_argument import (
     project_of,
     read_policy,
 )
+from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.gate.change_approvals import draft, with_approvals
 from ironcurtain.integrations.gate.git import Commit
 from ironcurtain.integrations.gate.report import compared
@@ -30,10 +32,24 @@ from ironcurtain.web.playground_scenarios import ScenarioFile
 from ironcurtain.web.policy_examination import OncePerState
 from ironcurtain.web.policy_report import PolicyFiles, PolicyReport
 
+_COMMIT_SECONDS = 5.0
+
+
+def check_named(bundle: str, against: str | None, options: PolicyOptions) -> None:
+    """Refuse what cannot be shown while somebody looks at the terminal; later on, the pages say so.
+
+    Raises:
+        IronCurtainError: If the policy or the older one is not there, or cannot be trusted.
+    """
+    trust = Trust.of(**_trust(options))
+    open_bundle(Path(bundle), trust)
+    if against is not None:
+        _older(bundle, against, trust)
+
 
 def policy_of(bundle: str, options: PolicyOptions) -> OncePerState[PolicyReport]:
     """Return the examination of a policy, which begins when somebody looks at it."""
-    return OncePerState(partial(_state, bundle), partial(examined, bundle, options))
+    return OncePerState(partial(_state, bundle, None), partial(examined, bundle, options))
 
 
 def comparison_of(bundle: str, against: str, options: PolicyOptions) -> OncePerState[Comparison]:
@@ -43,8 +59,7 @@ def comparison_of(bundle: str, against: str, options: PolicyOptions) -> OncePerS
 
 def playground_of(bundle: str, against: str | None, options: PolicyOptions) -> OpenPlayground:
     """Return the playground of a policy, whose engine starts when somebody looks at it."""
-    named = (bundle, against) if against is not None else (bundle,)
-    return OpenPlayground(partial(_state, *named), partial(opened, bundle, against, options))
+    return OpenPlayground(partial(_state, bundle, against), partial(opened, bundle, against, options))
 
 
 def opened(bundle: str, against: str | None, options: PolicyOptions) -> Playground:
@@ -55,12 +70,14 @@ def opened(bundle: str, against: str | None, options: PolicyOptions) -> Playgrou
     """
     trust = Trust.of(**_trust(options))
     opa = Path(options["opa"]) if options["opa"] is not None else None
-    machine, project = assumed_world(bundle, None), project_of(Path(bundle))
+    assumed, project = assumed_scenarios(bundle, None), project_of(Path(bundle))
+    machine = assumed.world
     older = _older(bundle, against, trust) if against is not None else None
     file = project.path("scenarios")
     return Playground(
         policy=WarmPolicy(open_bundle(Path(bundle), trust), machine, opa),
         machine=machine,
+        known=assumed.scenarios,
         scenarios=ScenarioFile(file, project.root) if file.exists() else None,
         older=WarmPolicy(older, machine, opa) if older is not None else None,
         called=against or "",
@@ -107,8 +124,11 @@ def approvals_text(difference: Difference, reason: str, approver: str) -> str:
 def _older(bundle: str, against: str, trust: Trust) -> Bundle:
     if Path(against).exists():
         return open_bundle(Path(against), Trust(trust.key))
-    path = Path(bundle)
-    return Commit.of(against, path.absolute().parent).bundle(path)
+    return _commit(bundle, against).bundle(Path(bundle))
+
+
+def _commit(bundle: str, against: str) -> Commit:
+    return Commit.of(against, Path(bundle).absolute().parent)
 
 
 def _trust(options: PolicyOptions) -> TrustOptions:
@@ -119,9 +139,23 @@ def _trust(options: PolicyOptions) -> TrustOptions:
     )
 
 
-def _state(*named: str) -> Hashable:
-    """Return when the files of bundles, and those beside them, were last written."""
-    return tuple(each for name in named for each in _written(Path(name)))
+def _state(bundle: str, against: str | None) -> Hashable:
+    """Return when bundles and what lies beside them were last written, and what a commit's name means."""
+    written = tuple(_written(Path(bundle)))
+    if against is None:
+        return written
+    if Path(against).exists():
+        return written, tuple(_written(Path(against)))
+    return written, _digest(bundle, against, int(time.monotonic() / _COMMIT_SECONDS))
+
+
+@lru_cache(maxsize=2)
+def _digest(bundle: str, against: str, _: int) -> str:
+    """Return the commit that a name means, for a while: pages that are open ask twice a second."""
+    try:
+        return _commit(bundle, against).digest
+    except IronCurtainError as error:
+        return str(error)
 
 
 def _written(bundle: Path) -> Iterator[tuple[str, int, int]]:
@@ -129,6 +163,8 @@ def _written(bundle: Path) -> Iterator[tuple[str, int, int]]:
         *bundle.parent.glob("*.json"),
         *bundle.parent.glob("*.yaml"),
         *bundle.parent.parent.glob("*.yaml"),
+        *bundle.parent.parent.glob("*.toml"),
+        *bundle.parent.parent.glob("*.md"),
     )
     inside = bundle.rglob("*") if bundle.is_dir() else ()
     for path in sorted({bundle, *beside, *inside}):

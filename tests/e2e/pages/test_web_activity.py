@@ -119,6 +119,11 @@ def test_a_row_opens_into_the_record_and_its_seven_steps(opened: Page, place: Pl
     expect(why).to_contain_text("The way through the seven steps", timeout=120_000)
     expect(why).to_contain_text("7. ")
     expect(why).to_contain_text("decides it as recorded.")
+    for name, chosen in (("tool", "read"), ("rule", "default-deny"), ("session", "test")):
+        opened.get_by_role("link", name=name, exact=True).click()
+        expect(opened.locator(f"select[name={name}]")).to_have_value(chosen)
+        expect(rows(opened).filter(has_text="fix/read")).to_have_count(1)
+        opened.go_back()
 
 
 def test_what_an_agent_wrote_is_text(opened: Page) -> None:

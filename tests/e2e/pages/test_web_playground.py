@@ -191,7 +191,14 @@ def test_without_a_policy_it_says_how_to_name_one(chromium: Browser, tmp_path: P
 
 def test_what_is_not_there_is_told_so(chromium: Browser, running: Web) -> None:
     page = opened(chromium, running, "filesystem/write_file")
-    for query in ("tool=filesystem/none", "tool=none", "tool=", "session=work&id=none", "id="):
+    for query in (
+        "tool=filesystem/none",
+        "tool=none",
+        "tool=",
+        "session=work&id=none",
+        "id=",
+        "scenario=none",
+    ):
         answer = page.goto(f"{running.origin}/playground?{query}")
         assert answer is not None
         assert answer.status == 404, query
@@ -240,6 +247,25 @@ def test_each_scenario_of_people_can_be_pasted_and_is_decided_as_it_demands(
         paste(page, json.dumps({"id": each.id, "call": call}))
         expect(verdict(page)).to_have_text(each.expect.value)
         expect(page.locator("select[name=tool]")).to_have_value(f"{call['server']}/{call['tool']}")
+
+
+def test_a_scenario_is_chosen_and_opens_with_its_call(chromium: Browser, shop: Web, project: Path) -> None:
+    found = load(project / "generated" / "test-scenarios.json", Scenarios).scenarios
+    of_tool = [each for each in found if each.call.tool == "cancel_order"]
+    page = opened(chromium, shop, "shop/cancel_order")
+    choice = page.get_by_label("Begin with a scenario")
+    assert choice.locator("option").all_text_contents() == [
+        "none",
+        *(f"{each.id}: {each.expect.value}" for each in of_tool),
+    ]
+    for each in of_tool[:3]:
+        choice.select_option(each.id)
+        expect(verdict(page)).to_have_text(each.expect.value)
+        expect(choice).to_have_value(each.id)
+        expect(argument(page, "order_id")).to_have_value(str(each.call.arguments["order_id"]))
+    choice.select_option("")
+    expect(page.locator("select[name=tool]")).to_have_value("shop/cancel_order")
+    expect(page.locator("#verdict .verdict")).to_have_count(0)
 
 
 def test_what_is_pasted_may_be_yaml_or_a_line_of_a_batch_and_must_be_a_call(

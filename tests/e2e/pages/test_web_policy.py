@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from e2e.program import ROOT, SHIPPED, in_process
 from playwright.sync_api import Browser, Page, expect
+from support.machines.git import git_environment
 from support.people.web import Web, web
 from support.projects.policies import rule, tool, write_bundle
 
@@ -166,6 +168,56 @@ def test_a_policy_that_changes_is_examined_anew(chromium: Browser, tmp_path: Pat
         expect(place.first).to_be_visible(timeout=LONG)
         bundle(tmp_path, "allow")
         expect(place.locator(".verdict.allow").first).to_be_visible(timeout=LONG)
+
+
+def test_a_policy_that_breaks_says_why_and_comes_back(chromium: Browser, tmp_path: Path) -> None:
+    path = bundle(tmp_path, "deny")
+    (tmp_path / "home").mkdir()
+    with web(tmp_path / "home", "--bundle", str(path), "--against", str(path)) as started:
+        pages = [opened(chromium, started, each) for each in ("/policy", "/compare")]
+        path.write_bytes(b"broken")
+        for shown in pages:
+            expect(shown.get_by_role("alert")).to_contain_text("the archive is corrupt", timeout=LONG)
+            expect(shown.get_by_role("alert")).to_contain_text("Fetch or make it again.")
+        bundle(tmp_path, "allow")
+        expect(pages[0].locator(".heat").first).to_be_visible(timeout=LONG)
+        expect(pages[1].get_by_text("From ")).to_be_visible(timeout=LONG)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--bundle", "none"), 3, "the bundle cannot be read"),
+        (("--bundle", str(SHIPPED), "--against", "--upload-pack=none"), 2, "there is no commit"),
+        (("--bundle", str(SHIPPED), "--against", str(ROOT / "README.md")), 3, "the archive is corrupt"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_at_the_start(
+    options: tuple[str, ...], code: int, words: str
+) -> None:
+    ended = in_process("web", *options, cwd=ROOT)
+    assert (ended.code, ended.out) == (code, "")
+    assert words in ended.err
+
+
+def test_a_branch_that_moves_is_compared_with_anew(chromium: Browser, tmp_path: Path) -> None:
+    environment = git_environment(tmp_path / "home")
+    repository = tmp_path / "policy"
+
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=repository, env=environment, check=True)
+
+    repository.mkdir()
+    path = bundle(repository, "deny")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message=older")
+    bundle(repository, "allow")
+    with web(tmp_path / "home", "--bundle", str(path), "--against", "HEAD") as started:
+        shown = opened(chromium, started, "/compare")
+        expect(shown.get_by_role("heading", name="Loosened: 1")).to_be_visible(timeout=LONG)
+        git("commit", "--quiet", "--all", "--message=newer")
+        expect(shown.get_by_role("heading", name="Loosened")).to_have_count(0, timeout=LONG)
 
 
 def test_a_change_stands_with_its_call_and_sentence_and_can_be_approved(
