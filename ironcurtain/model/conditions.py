@@ -185,3 +185,17 @@ class If(Frozen):
         """Every role named by a role-bearing condition, each once; empty if there is no such condition."""
         named = [*(self.roles or ()), *(role for c in self.role_conditions for role in c.roles)]
         return tuple(dict.fromkeys(named))
+
+    def is_about(self, server: str, tool: str, *, side_effects: bool | None = None) -> bool:
+        """Tell whether calls of a tool can meet it, as far as server, tool and side effects are tested.
+
+        Args:
+            server: The server's name.
+            tool: The tool's name.
+            side_effects: Whether the tool has any; None where that does not matter.
+        """
+        return (
+            (self.server is None or server in self.server)
+            and (self.tool is None or tool in self.tool)
+            and (None in (self.side_effects, side_effects) or self.side_effects == side_effects)
+        )

@@ -48,11 +48,10 @@ class CounterFact(Frozen):
     def counts_every(self, server: str, tool: str) -> bool:
         """Tell whether it counts every call of a tool, whatever its arguments are."""
         given = self.of.model_dump(exclude_defaults=True)
-        return (
-            {key for key, value in given.items() if value is not None} <= {"server", "tool"}
-            and (self.of.server is None or server in self.of.server)
-            and (self.of.tool is None or tool in self.of.tool)
-        )
+        return {key for key, value in given.items() if value is not None} <= {
+            "server",
+            "tool",
+        } and self.of.is_about(server, tool)
 
 
 class LabelFact(Frozen):

@@ -202,6 +202,19 @@ def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int
         raise
 
 
+def sync_directory(directory: Path) -> None:
+    """Put the names in a directory on the disk; when this returns, a file that was moved there stays there.
+
+    Raises:
+        OSError: If that fails.
+    """
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def unwritten(what: str, where: Path, error: OSError) -> PublishError:
     """Return what is raised where a result cannot take the place of the one before."""
     return PublishError(

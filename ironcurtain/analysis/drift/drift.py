@@ -161,8 +161,4 @@ def _touched(
 
 def _would_judge(condition: If | None, tool: DriftedTool) -> bool:
     """Tell whether a rule could speak of a tool of which only the name is known."""
-    return (
-        condition is not None
-        and (condition.server is None or tool.server in condition.server)
-        and (condition.tool is None or tool.tool in condition.tool)
-    )
+    return condition is not None and condition.is_about(tool.server, tool.tool)

@@ -91,11 +91,7 @@ def _tools(content: PolicyContent, clause: str) -> Iterator[tuple[str, str]]:
     conditions = [rule.if_ for rule in content.rules.values() if rule.clause == clause]
     for server, annotated in sorted(content.annotations.servers.items()):
         for tool in annotated.tools:
-            if any(
-                c is None
-                or ((c.server is None or server in c.server) and (c.tool is None or tool.tool in c.tool))
-                for c in conditions
-            ):
+            if any(condition is None or condition.is_about(server, tool.tool) for condition in conditions):
                 yield server, tool.tool
 
 

@@ -18,7 +18,7 @@ from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
 from ironcurtain.model.caller_facts import CallerFact
-from ironcurtain.model.conditions import ArgCondition, If
+from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
@@ -127,13 +127,7 @@ def _concerns(mutant: Mutant, source: PolicySource, scenario: Scenario) -> bool:
     """Tell whether some rule that a mutant changes can decide about a scenario's tool."""
     call = scenario.call
     rules = [source.policy.rules[position] for position in (*mutant.replaced, *mutant.inserted)]
-    return any(_speaks_of(rule.if_, call.server, call.tool) for rule in rules)
-
-
-def _speaks_of(condition: If, server: str, tool: str) -> bool:
-    return (condition.server is None or server in condition.server) and (
-        condition.tool is None or tool in condition.tool
-    )
+    return any(rule.if_.is_about(call.server, call.tool) for rule in rules)
 
 
 def tools_of(mutant: Mutant, source: PolicySource) -> frozenset[tuple[str, str]]:
@@ -143,5 +137,5 @@ def tools_of(mutant: Mutant, source: PolicySource) -> frozenset[tuple[str, str]]
         (server, tool.tool)
         for server, annotated in source.content.annotations.servers.items()
         for tool in annotated.tools
-        if any(_speaks_of(rule.if_, server, tool.tool) for rule in rules)
+        if any(rule.if_.is_about(server, tool.tool) for rule in rules)
     )

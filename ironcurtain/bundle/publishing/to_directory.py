@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.bundle.publishing.rollback_check import replaces
 from ironcurtain.errors import BusyError, UsageError
-from ironcurtain.system.files import atomic_write, read_bytes, unwritten
+from ironcurtain.system.files import atomic_write, read_bytes, sync_directory, unwritten
 from ironcurtain.system.locks import work_lock
 from ironcurtain.system.text import quoted
 
@@ -39,15 +38,7 @@ def publish_to_directory(archive: bytes, directory: Path, name: str) -> bool:
             if not replaces(archive, there, str(target)):
                 return False
             atomic_write(target, archive)
-            _sync(directory)
+            sync_directory(directory)
     except OSError as error:
         raise unwritten("the bundle", target, error) from error
     return True
-
-
-def _sync(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

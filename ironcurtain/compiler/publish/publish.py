@@ -35,7 +35,7 @@ from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.recorded import recorded_files
 from ironcurtain.servers.tools import tool_digest
 from ironcurtain.system import json_text
-from ironcurtain.system.files import unwritten
+from ironcurtain.system.files import sync_directory, unwritten
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.locks import work_lock
 from ironcurtain.system.text import quoted
@@ -192,7 +192,7 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
         path.chmod(0o644)
     for folder, _, _ in os.walk(directory):
         Path(folder).chmod(0o755)
-        _sync(Path(folder))
+        sync_directory(Path(folder))
 
 
 def replace_directory(fresh: Path, target: Path) -> None:
@@ -210,7 +210,7 @@ def replace_directory(fresh: Path, target: Path) -> None:
             raise
         finally:
             shutil.rmtree(old, ignore_errors=True)
-    _sync(target.parent)
+    sync_directory(target.parent)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -225,11 +225,3 @@ def _exchange(one: Path, other: Path) -> bool:
     if result != 0 and code not in _CANNOT_EXCHANGE:
         raise OSError(code, os.strerror(code), str(other))
     return bool(result == 0)
-
-
-def _sync(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

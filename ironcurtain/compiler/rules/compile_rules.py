@@ -28,7 +28,8 @@ from ironcurtain.compiler.rules.checks.allow_rules import (
     unlimited,
     unlimited_text,
 )
-from ironcurtain.compiler.rules.checks.policy import check_policy, concerned_tools
+from ironcurtain.compiler.rules.checks.arguments import concerned_tools
+from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.compiler.rules.clause_coverage import claims, coverage_mistakes, quote_mistake
 from ironcurtain.compiler.rules.clause_routes import (
     Routes,

@@ -24,8 +24,8 @@ from ironcurtain.analysis.engine.values.witnesses import (
     outside_witnesses,
     pattern_witnesses,
 )
+from ironcurtain.compiler.rules.checks.arguments import concerned_tools
 from ironcurtain.compiler.rules.checks.patterns import members
-from ironcurtain.compiler.rules.checks.policy import concerned_tools
 from ironcurtain.compiler.scenarios.values import Filler
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry

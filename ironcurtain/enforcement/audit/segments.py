@@ -32,6 +32,7 @@ from ironcurtain.enforcement.audit.record_types import GENESIS, Head
 from ironcurtain.errors import AuditError
 from ironcurtain.system import json_text
 from ironcurtain.system.file_systems import is_near
+from ironcurtain.system.files import sync_directory
 from ironcurtain.system.locks import lock_handle, unlock_handle
 from ironcurtain.system.ownership import others_can_write
 from ironcurtain.system.text import visible
@@ -183,7 +184,7 @@ class Segments:
         try:
             os.ftruncate(handle, size)
             os.fsync(handle)
-            _sync_directory(path.parent)
+            sync_directory(path.parent)
         except BaseException:
             os.close(handle)
             raise
@@ -241,14 +242,6 @@ def _write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # -- continuing a log --------------------------------------------------------------------------

@@ -27,12 +27,7 @@ class CallCondition:
 
     def concerns(self, server: str, tool: ToolAnnotation) -> bool:
         """Tell whether any call of a tool could match."""
-        condition = self._condition
-        return (
-            (condition.server is None or server in condition.server)
-            and (condition.tool is None or tool.tool in condition.tool)
-            and (condition.side_effects is None or condition.side_effects == tool.side_effects)
-        )
+        return self._condition.is_about(server, tool.tool, side_effects=tool.side_effects)
 
     def matches(self, prepared: Prepared) -> bool:
         """Tell whether a call of such a tool matches."""

@@ -151,18 +151,10 @@ def rules_of_tool(
                 "the bundle does not hold the conditions of its rules",
                 hint="It was built by an older version: build it again.",
             )
-        if not _concerns(condition, server, tool):
+        if not condition.is_about(server, tool.tool, side_effects=tool.side_effects):
             continue
         predicates = rule_predicates(condition, rule.then)
         found.append(
             RuleOfTool(rule.order, name, rule.clause, rule.then, condition, predicates, tokens, rule.approver)
         )
     return tuple(found)
-
-
-def _concerns(condition: If, server: str, tool: ToolAnnotation) -> bool:
-    return (
-        (condition.server is None or server in condition.server)
-        and (condition.tool is None or tool.tool in condition.tool)
-        and (condition.side_effects is None or condition.side_effects == tool.side_effects)
-    )

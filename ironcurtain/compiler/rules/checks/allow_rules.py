@@ -15,7 +15,7 @@ from ironcurtain.analysis.engine.rules.wording import predicate_words
 from ironcurtain.analysis.findings.kinds.open_allows import is_limited
 from ironcurtain.compiler.annotate.checks import states_absence
 from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, required_arguments, schema_leaves
-from ironcurtain.compiler.rules.checks.policy import concerned_tools
+from ironcurtain.compiler.rules.checks.arguments import concerned_tools
 from ironcurtain.compiler.rules.checks.values import value_mistakes
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import NONE, Registry

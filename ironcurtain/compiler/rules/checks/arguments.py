@@ -18,7 +18,7 @@ from ironcurtain.compiler.rules.checks.operators import NUMERIC, form_problem, r
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
-from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.conditions import ArgCondition, If, ValueTest
 from ironcurtain.model.unknown_facts import Root, reference
@@ -44,6 +44,16 @@ class Testable:
     tools: Sequence[ToolAnnotation]
     registry: Registry
     caller: Mapping[str, CallerFact] = field(default_factory=dict)
+
+
+def concerned_tools(condition: If, annotations: Annotations) -> list[ToolAnnotation]:
+    """Return the annotated tools that a condition's `server` and `tool` leave."""
+    return [
+        tool
+        for server, annotated in annotations.servers.items()
+        for tool in annotated.tools
+        if condition.is_about(server, tool.tool)
+    ]
 
 
 def test_problems(condition: If, then: Verdict, known: Testable) -> Iterator[RuleError]:

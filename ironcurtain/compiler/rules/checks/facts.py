@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ironcurtain.compiler.rules.checks.arguments import (
     Testable,
+    concerned_tools,
     is_known,
     operand_problem,
     pattern_problem,
@@ -63,7 +64,7 @@ def fact_problems(
             problems += _said_problems(fact, annotations)
         if isinstance(fact, CounterFact | LabelFact):
             condition = fact.of if isinstance(fact, CounterFact) else fact.from_
-            known = Testable(concerned(condition, annotations), registry, policy.caller)
+            known = Testable(concerned_tools(condition, annotations), registry, policy.caller)
             problems += _condition_problems(condition, annotations, known)
         yield from (_error(f"fact {quoted(name)}: {problem}") for problem in problems)
     yield from _too_many(policy, annotations)
@@ -205,25 +206,13 @@ def _condition_problems(condition: If, annotations: Annotations, known: Testable
         yield f"{error.what}\n{error.hint}" if error.hint else error.what
 
 
-def concerned(condition: If, annotations: Annotations) -> list[ToolAnnotation]:
-    """Return the annotated tools that a condition's `server` and `tool` leave."""
-    return [
-        tool
-        for server, annotated in annotations.servers.items()
-        if condition.server is None or server in condition.server
-        for tool in annotated.tools
-        if condition.tool is None or tool.tool in condition.tool
-    ]
-
-
 def _too_many(policy: CompiledPolicy, annotations: Annotations) -> Iterator[RuleError]:
     for server, annotated in annotations.servers.items():
         for tool in annotated.tools:
             needed = {
                 record
                 for rule in policy.rules
-                if (rule.if_.server is None or server in rule.if_.server)
-                and (rule.if_.tool is None or tool.tool in rule.if_.tool)
+                if rule.if_.is_about(server, tool.tool)
                 for name in fact_names(rule.if_)
                 for record in lookups(policy.facts, name)
             }

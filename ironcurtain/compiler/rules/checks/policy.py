@@ -10,14 +10,14 @@ import difflib
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from ironcurtain.compiler.rules.checks.arguments import Testable, test_problems
+from ironcurtain.compiler.rules.checks.arguments import Testable, concerned_tools, test_problems
 from ironcurtain.compiler.rules.checks.facts import fact_problems, facts_test_problems
 from ironcurtain.compiler.rules.checks.identifiers import declaration_problems
 from ironcurtain.compiler.rules.checks.patterns import PatternChecker
 from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import IronCurtainError, RuleError, raise_all
-from ironcurtain.model.annotations import Annotations, ToolAnnotation
+from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.facts import CounterFact, Fact
 from ironcurtain.model.lists import Lists
@@ -76,17 +76,6 @@ def check_policy(
     raise_all(problems)
     declared = {"facts": facts} if facts else {}  # a policy without is written as before
     return policy.model_copy(update={"rules": tuple(rules), **declared})
-
-
-def concerned_tools(condition: If, annotations: Annotations) -> list[ToolAnnotation]:
-    """Return the annotated tools that a rule's `server` and `tool` leave."""
-    return [
-        tool
-        for server, annotated in annotations.servers.items()
-        if condition.server is None or server in condition.server
-        for tool in annotated.tools
-        if condition.tool is None or tool.tool in condition.tool
-    ]
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:

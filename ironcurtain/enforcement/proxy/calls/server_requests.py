@@ -154,9 +154,6 @@ def could_allow(conditions: If | None, server: str, tool: str) -> bool:
     """Tell whether a rule could speak of a reserved tool without resources; a doubt means yes."""
     if conditions is None:
         return True
-    return (
-        (conditions.server is None or server in conditions.server)
-        and (conditions.tool is None or tool in conditions.tool)
-        and conditions.side_effects is not False
-        and (not conditions.named_roles or NONE in conditions.named_roles)
+    return conditions.is_about(server, tool, side_effects=True) and (
+        not conditions.named_roles or NONE in conditions.named_roles
     )

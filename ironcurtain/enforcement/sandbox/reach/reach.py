@@ -130,11 +130,7 @@ def speaks_of(conditions: If | None, server: str, tool: ToolAnnotation, *, meant
     named = conditions is not None and (conditions.tool or (conditions.server and conditions.named_roles))
     if conditions is None or (meant and not named):
         return False  # no home is opened for resources that a server probably does not have
-    return (
-        (conditions.server is None or server in conditions.server)
-        and (conditions.tool is None or tool.tool in conditions.tool)
-        and conditions.side_effects in (None, tool.side_effects)
-    )
+    return conditions.is_about(server, tool.tool, side_effects=tool.side_effects)
 
 
 def _is_of_git(tool: ToolAnnotation) -> bool:
