@@ -2,5 +2,6 @@
 
 In: decisions and how calls ended. Out: `SESSION.jsonl`, in which every changed, removed or reordered line
 is found, and secrets are redacted. Open `record_types.py` first for what a record holds, then `log.py`
-(writing), `hash_chain.py` (how records are chained) and `reader.py` (reading, checking).
+(writing), `redaction.py` (what of a value is kept), `hash_chain.py` (how records are chained) and `reader.py`
+(reading, checking).
 """
