@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from ironcurtain import errors
     from ironcurtain.decision.decide import Call
     from ironcurtain.errors import IronCurtainError
-    from ironcurtain.model.decision import Decision, SubjectDecision
+    from ironcurtain.model.decision import Decision, ResourceDecision
     from ironcurtain.model.verdict import Verdict
     from ironcurtain.policy import Policy
 
-__all__ = ["Call", "Decision", "IronCurtainError", "Policy", "SubjectDecision", "Verdict", "errors"]
+__all__ = ["Call", "Decision", "IronCurtainError", "Policy", "ResourceDecision", "Verdict", "errors"]
 
 _PLACES = {
     "Call": "ironcurtain.decision.decide",
     "Decision": "ironcurtain.model.decision",
     "IronCurtainError": "ironcurtain.errors",
     "Policy": "ironcurtain.policy",
-    "SubjectDecision": "ironcurtain.model.decision",
+    "ResourceDecision": "ironcurtain.model.decision",
     "Verdict": "ironcurtain.model.verdict",
 }
 

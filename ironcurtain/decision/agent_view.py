@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from ironcurtain.decision.roles import BUILT_IN
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.reasons import UNTOLD
 from ironcurtain.model.reserved_rules import ReservedRule, reserved
 from ironcurtain.model.verdict import Verdict
@@ -133,8 +133,8 @@ def _view(
     )
 
 
-def _named(decision: Decision) -> list[SubjectDecision]:
-    """Return the subjects that stand in an argument and have the call's verdict."""
+def _named(decision: Decision) -> list[ResourceDecision]:
+    """Return the resources that stand in an argument and have the call's verdict."""
     return [s for s in decision.subjects if s.at and s.verdict is decision.verdict]
 
 

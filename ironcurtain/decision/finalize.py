@@ -12,14 +12,14 @@ from pydantic import Field, ValidationError
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.structural_checks import MinimumVerdict
-from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue
 
 
 class ResourceAnswer(Frozen):
-    """The policy's verdict for one subject."""
+    """The policy's verdict for one resource."""
 
     verdict: Verdict
     rule: str = Field(min_length=1)
@@ -29,7 +29,7 @@ class PolicyAnswer(Frozen):
     """The decision object of `data.ironcurtain.decision.decision`.
 
     Attributes:
-        subject: Id of the deciding subject; None where a custom module spoke of the whole call.
+        subject: Id of the deciding resource; None where a custom module spoke of the whole call.
     """
 
     verdict: Verdict
@@ -41,10 +41,10 @@ class PolicyAnswer(Frozen):
 
 
 def read_answer(answer: JsonValue, resources: Collection[str]) -> PolicyAnswer:
-    """Validate a decision object against the subjects that were asked about.
+    """Validate a decision object against the resources that were asked about.
 
     Raises:
-        Refusal: If it is not well-formed, does not speak of exactly these subjects, or is milder than
+        Refusal: If it is not well-formed, does not speak of exactly these resources, or is milder than
             what it says of one of them.
     """
     try:
@@ -56,7 +56,7 @@ def read_answer(answer: JsonValue, resources: Collection[str]) -> PolicyAnswer:
         ) from None
     if read.subjects.keys() != set(resources) or read.subject not in {None, *read.subjects}:
         raise Refusal(
-            ReservedRule.ENGINE_MALFORMED, "The engine's answer is not about the subjects of this call."
+            ReservedRule.ENGINE_MALFORMED, "The engine's answer is not about the resources of this call."
         )
     if any(each.verdict.severity > read.verdict.severity for each in read.subjects.values()):
         raise Refusal(ReservedRule.ENGINE_MALFORMED, "The engine's answer contradicts itself.")
@@ -75,7 +75,7 @@ def merge(
 
     Args:
         arguments: The canonical arguments.
-        resources: The call's subjects in document order.
+        resources: The call's resources in document order.
         minimum: What the structural checks found.
         answer: What the policy says.
         base: Server, tool, revision and drift check of the call; its verdict is replaced.
@@ -99,12 +99,12 @@ def merge(
     )
 
 
-def _resource_decision(resource: Resource, minimum: MinimumVerdict, answer: PolicyAnswer) -> SubjectDecision:
+def _resource_decision(resource: Resource, minimum: MinimumVerdict, answer: PolicyAnswer) -> ResourceDecision:
     said = answer.subjects[resource.id]
     verdict, rule = said.verdict, said.rule
     if resource.id in minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
         verdict, rule = Verdict.ESCALATE, minimum.escalated[resource.id][0]
-    return SubjectDecision(
+    return ResourceDecision(
         at=resource.at,
         also_at=resource.also_at,
         role=resource.role.name,

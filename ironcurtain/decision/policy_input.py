@@ -1,8 +1,9 @@
 """The policy input: what OPA gets to see of a call (specification 2.6).
 
-Besides the subjects themselves it holds three derived members (`roles`, `patterns`, `within`), because
+Besides the resources themselves it holds three derived members (`roles`, `patterns`, `within`), because
 OPA indexes `"pattern" in input.patterns[role]`: rules are then looked up, not tried one by one. The
-same members of discharged subjects stand apart under `sandboxed`, where only rules that ask for them look.
+same members of workspace-exempt resources stand apart under `sandboxed`, where only rules that ask for them
+look.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class _Size:
 
 
 class _Derived:
-    """The members that rules are indexed by, for one group of subjects."""
+    """The members that rules are indexed by, for one group of resources."""
 
     def __init__(self, patterns: Patterns, size: _Size) -> None:
         self._patterns = patterns

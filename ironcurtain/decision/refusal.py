@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.decision import ResourceDecision
 from ironcurtain.model.reasons import Reason
 from ironcurtain.model.reserved_rules import ReservedRule
 
@@ -13,7 +13,7 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error
     Attributes:
         rule: The reserved rule under which it is denied.
         reason: Why, in plain words, hidden characters escaped.
-        subjects: The subjects that caused it, as far as they are known.
+        subjects: The resources that caused it, as far as they are known.
         cause: The reason with its code and public text, where a value cannot be represented exactly.
     """
 
@@ -21,7 +21,7 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error
         self,
         rule: ReservedRule,
         reason: str,
-        resources: tuple[SubjectDecision, ...] = (),
+        resources: tuple[ResourceDecision, ...] = (),
         *,
         cause: Reason | None = None,
     ) -> None:

@@ -17,7 +17,7 @@ from ironcurtain.model.annotations import IdentifierRole
 Category = Literal["path", "url", "identifier", "opaque"]
 
 NONE = "none"
-"""The role of leaves that are nothing to security, and of the subject `call`."""
+"""The role of leaves that are nothing to security, and of the entry `call`."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Role:
 
     Attributes:
         category: What kind of patterns speak of it: `path`, `url`, `identifier`; `opaque` has none.
-        resource: Whether it identifies a resource, so that each leaf becomes a subject to justify.
+        resource: Whether each leaf with it identifies a resource, which a policy has to justify.
         containable: Whether lying in the sandbox may discharge it.
         form: The canonical form, for documentation.
         description: What the role means.
@@ -64,7 +64,7 @@ class Role:
 
     @property
     def pattern_kind(self) -> str:
-        """The family of patterns that cover its subjects: `path`, `url`, or an identifier role's own name."""
+        """The family of patterns that cover its resources: `path`, `url`, or an identifier role itself."""
         return self.name if self.category == "identifier" else self.category
 
 

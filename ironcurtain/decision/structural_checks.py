@@ -1,7 +1,7 @@
 """Step 5: the structural checks (specification 2.5). They are hardcoded; no artifact can change them.
 
-All checks run over all subjects and the most severe result counts: a deny ends the call, an escalate
-is a floor under what the policy says, and containment takes subjects out of the policy's default.
+All checks run over all resources and the most severe result counts: a deny ends the call, an escalate
+is the least that the call comes to, and the workspace takes resources out of the policy's default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.protected_paths import PathGuard, Protection
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.decision import ResourceDecision
 from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
@@ -51,8 +51,8 @@ class MinimumVerdict:
     """The outcome of the checks when none of them denies.
 
     Attributes:
-        escalated: By subject id, the rule under which it must at least be escalated, and why.
-        discharged: Ids of the subjects that containment has discharged.
+        escalated: By resource id, the rule under which it must at least be escalated, and why.
+        discharged: Ids of the resources that are workspace-exempt.
     """
 
     escalated: dict[str, tuple[str, str]]
@@ -60,7 +60,7 @@ class MinimumVerdict:
 
 
 def check(tool: ToolAnnotation, call: Canonical, bounds: Boundaries) -> MinimumVerdict:
-    """Run every structural check over every subject of a call.
+    """Run every structural check over every resource of a call.
 
     Raises:
         Refusal: If a protected path is touched.
@@ -83,7 +83,7 @@ def _refuse_protected(tool: ToolAnnotation, call: Canonical, bounds: Boundaries)
     if not touched and hidden is None:
         return
     decided = tuple(
-        SubjectDecision(
+        ResourceDecision(
             at=s.at,
             also_at=s.also_at,
             role=s.role.name,

@@ -93,7 +93,7 @@ class Argument(Frozen):
 
 
 class Composite(Frozen):
-    """One subject made of several arguments, as `owner` and `repo` make a repository."""
+    """One resource made of several arguments, as `owner` and `repo` make a repository."""
 
     role: str
     join: tuple[str, ...] = Field(min_length=2)

@@ -20,7 +20,7 @@ ArgOperator: TypeAlias = Literal[Operator, "contains_any", "within"]
 
 
 class PathsCondition(Frozen):
-    """The subject lies in one of the directories; `or_none` concerns guards of allow rules only."""
+    """The resource lies in one of the directories; `or_none` concerns guards of allow rules only."""
 
     roles: tuple[str, ...] = Field(min_length=1)
     within: tuple[str, ...] = Field(min_length=1)

@@ -11,13 +11,13 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue, is_empty
 
 
-class SubjectDecision(Frozen):
-    """What became of one subject: one (leaf, role) pair in canonical form.
+class ResourceDecision(Frozen):
+    """What became of one resource: one (leaf, role) pair in canonical form.
 
     Attributes:
-        at: JSON pointer of the leaf; empty for the subject `call`.
+        at: JSON pointer of the leaf; empty for the entry `call`.
         also_at: Further pointers with the same role and value.
-        discharged: Whether sandbox containment discharged it.
+        discharged: Whether it is workspace-exempt.
     """
 
     at: str
@@ -42,15 +42,15 @@ class ClauseCheck(Frozen):
 
 
 class Decision(Frozen):
-    """The verdict for one call, the rule that caused it, the reason and the trace of every subject.
+    """The verdict for one call, the rule that caused it, the reason and the trace of every resource.
 
     Attributes:
         rule: The name of a compiled rule, `custom-…` for one of a custom module, or that of a
             `reserved_rules.ReservedRule`.
         clause: The clause of the constitution behind the rule, if one is.
         clause_text: That clause in its own words.
-        subjects: Every subject in document order, discharged ones too; empty when the call was
-            refused before its subjects were known.
+        subjects: Every resource in document order, workspace-exempt ones too; empty when the call was
+            refused before its resources were known.
         arguments: The canonical arguments, exactly what the server is to be sent; None when the call
             was refused before they existed.
         drift_checked: Whether the live tool was compared with the annotated one.
@@ -71,7 +71,7 @@ class Decision(Frozen):
     clause_text: str | None = None
     reason: str
     revision: str
-    subjects: tuple[SubjectDecision, ...] = ()
+    subjects: tuple[ResourceDecision, ...] = ()
     arguments: dict[str, JsonValue] | None = Field(default=None)
     drift_checked: bool = False
     checks: tuple[ClauseCheck, ...] = Field(default=(), exclude_if=is_empty)

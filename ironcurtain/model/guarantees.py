@@ -16,8 +16,8 @@ class GuaranteeScope(Frozen):
     """Which calls a guarantee speaks of; a key that is absent tests nothing.
 
     Attributes:
-        within: Patterns, or `sandbox`: one of them covers the subject.
-        outside: Patterns, or `sandbox`: none of them covers the subject.
+        within: Patterns, or `sandbox`: one of them covers the resource.
+        outside: Patterns, or `sandbox`: none of them covers the resource.
         args: Tests of arguments, as in rules.
         caller: Tests of caller facts, as in rules.
         facts: Tests of declared facts, as in rules.
@@ -36,7 +36,7 @@ class GuaranteeScope(Frozen):
 class Guarantee(Frozen):
     """One guarantee: `never V` (no such call is decided V or looser) or `always V` (it is V).
 
-    With `roles` both speak of a subject: no call that holds it, or its own verdict.
+    With `roles` both speak of a resource: no call that holds it, or its own verdict.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")
@@ -162,7 +162,7 @@ class WitnessCall(Frozen):
     """A whole call in the assumed world, and how it is decided.
 
     Attributes:
-        subject: The subject that it is about, as `role value`.
+        subject: The resource that it is about, as `role value`.
         at: When it is decided, where a sequence of calls needs that.
         approved: Whether it is sent because a person approves it.
         gives: The labels that it gives its session.
@@ -194,7 +194,7 @@ class GuaranteeResult(Frozen):
         status: `proved` where it holds for all calls; `broken` where the witness breaks it; `not found` where
             no call was found that breaks it, but not every kind of call was examined, for the `reasons`
             given; `says nothing` where it is proved to speak of no call at all.
-        cells: How many kinds of subjects it speaks of.
+        cells: How many kinds of resources it speaks of.
         witness: The smallest call that breaks it; of a guarantee about sequences the last call of one.
         sequence: The calls of a session that break it, as few as were found; the last one is the witness.
         asked_of_caller: The approvers among whom rules ask in what it speaks of and who are the principal:

@@ -15,7 +15,7 @@ from ironcurtain.system.frozen import Frozen, ServerName, Slug, is_empty
 
 
 class Rule(Frozen):
-    """One compiled rule: when `if` holds for a subject, and no earlier rule did, `then` is its verdict.
+    """One compiled rule: when `if` holds for a resource, and no earlier rule did, `then` is its verdict.
 
     Attributes:
         approver: Whose approval an `escalate` needs, by a name of the policy's `approvers`; None where any

@@ -13,7 +13,7 @@ import pytest
 from support.projects.policies import rule, tool, write_bundle
 
 import ironcurtain
-from ironcurtain import Call, Decision, IronCurtainError, Policy, SubjectDecision, Verdict, errors
+from ironcurtain import Call, Decision, IronCurtainError, Policy, ResourceDecision, Verdict, errors
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.model.scenarios import DescribedWorld
@@ -48,7 +48,7 @@ def test_all_names_are_what_they_say() -> None:
         "Decision": Decision,
         "IronCurtainError": IronCurtainError,
         "Policy": Policy,
-        "SubjectDecision": SubjectDecision,
+        "ResourceDecision": ResourceDecision,
         "Verdict": Verdict,
         "errors": errors,
     }

@@ -28,7 +28,7 @@ class ClauseCoverage(Frozen):
     Attributes:
         scenarios: How many scenarios name it or are decided by one of its rules.
         guarantees: How many guarantees name it.
-        cells: The kinds of subjects that its rules decide.
+        cells: The kinds of resources that its rules decide.
         rules: Its rules that decide something.
         missed: The names of those of its rules that nothing reaches.
         asked: `SERVER/TOOL` of each tool whose requests to a person tell them to check the clause, because no
@@ -49,7 +49,7 @@ class ClauseCoverage(Frozen):
 
 
 class MissedCell(Frozen):
-    """Subjects of a tool that nothing reaches.
+    """Resources of a tool that nothing reaches.
 
     Attributes:
         where: The places, as the decision matrix names them.
@@ -67,7 +67,7 @@ class CoverageReport(Frozen):
     Attributes:
         scenarios: How many scenarios count.
         records: How many do not, because what they expect was taken from the policy.
-        cells: Kinds of subjects, tool by tool, that no rule tells apart.
+        cells: Kinds of resources, tool by tool, that no rule tells apart.
         rules: Rules that decide something.
         sampled: `SERVER/TOOL` of each tool of which not every kind of call was examined, so that there may be
             more of both.

@@ -46,14 +46,14 @@ class DifferentCall(Frozen):
 
 
 class Change(Frozen):
-    """Subjects whose verdict changed, or the approver that an `escalate` names.
+    """Resources whose verdict changed, or the approver that an `escalate` names.
 
     Attributes:
         id: Stable over runs: a digest of what changed.
         tools: `server/tool` of every tool that it concerns.
         where: The places, as in the matrix; empty for whole tools.
         when: What else must be so.
-        old: The subject's verdict before; None where there was no such tool.
+        old: The resource's verdict before; None where there was no such tool.
         new: Its verdict now; None where there is no such tool.
         old_asked: Of an `escalate`, whose approval was asked for; None for anybody's. `new_asked`: now.
         old_rules: The rules behind it before, each with its clause; `new_rules` those now.

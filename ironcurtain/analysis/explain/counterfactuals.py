@@ -73,7 +73,7 @@ class Outcomes:
         }
 
     def could(self, element: Element, goal: Verdict) -> bool:
-        """Tell whether every subject of a value could be decided no more severely than the goal.
+        """Tell whether every resource of a value could be decided no more severely than the goal.
 
         The other arguments may have to change for it, too.
         """

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
 from ironcurtain.analysis.explain.counterfactuals import Nearest, Refused
 from ironcurtain.analysis.explain.report import (
-    ExplainedSubject,
+    ExplainedResource,
     Explanation,
     OtherFact,
     QuotedClause,
@@ -84,7 +84,7 @@ class Explainer:
     def _decisions(self, calls: Sequence[Call]) -> list[Decision]:
         return [traced.decision for traced in self._decide(calls)]
 
-    def _subjects(self, call: Call, traced: TracedDecision) -> tuple[ExplainedSubject, ...]:
+    def _subjects(self, call: Call, traced: TracedDecision) -> tuple[ExplainedResource, ...]:
         decision, tool, prepared = traced.decision, traced.trace.tool, traced.trace.outcome
         if not isinstance(prepared, Prepared) or tool is None or not decision.subjects:
             return ()
@@ -93,7 +93,7 @@ class Explainer:
         for resource, decided in zip(prepared.call.resources, decision.subjects, strict=True):
             rule = self._content.rules.get(decided.rule)
             found.append(
-                ExplainedSubject(
+                ExplainedResource(
                     at=decided.at,
                     role=decided.role,
                     value=decided.value,

@@ -13,9 +13,9 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import NONE
-from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.errors import BundleIntegrityError, EvidenceError
-from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.policy import Policy
 from ironcurtain.system.text import visible
@@ -146,7 +146,7 @@ def _differences(record: DecisionRecord, decision: Decision) -> Iterator[str]:
 
 
 def _subject(
-    place: tuple[str, str, str | None], then: SubjectRecord | None, now: SubjectDecision | None
+    place: tuple[str, str, str | None], then: ResourceRecord | None, now: ResourceDecision | None
 ) -> Iterator[str]:
     at, role, value = place
     where = f"{visible(at) or 'the call'} ({role} {visible(value or '')})" if at else "the call"
@@ -157,7 +157,7 @@ def _subject(
         yield f"{where} was {old}, and is {now.verdict} by {visible(now.rule)}"
 
 
-def _place(resource: SubjectRecord | SubjectDecision) -> tuple[str, str, str | None]:
+def _place(resource: ResourceRecord | ResourceDecision) -> tuple[str, str, str | None]:
     return resource.at, resource.role, resource.value
 
 

@@ -40,7 +40,7 @@ class Step(Frozen):
 
 
 class NearRule(Frozen):
-    """A rule that could judge a subject and did not, with the conditions that failed."""
+    """A rule that could judge a resource and did not, with the conditions that failed."""
 
     rule: str
     then: Verdict
@@ -49,7 +49,7 @@ class NearRule(Frozen):
 
 
 class RuleOutcome(Frozen):
-    """What became of one rule about one subject.
+    """What became of one rule about one resource.
 
     Attributes:
         state: `fired`: it decided. `held`: its conditions hold, but another one decided. `unknown`: it would
@@ -66,14 +66,14 @@ class RuleOutcome(Frozen):
     unknown: tuple[str, ...] = ()
 
 
-class ExplainedSubject(Frozen):
-    """One subject and the rule that judged it.
+class ExplainedResource(Frozen):
+    """One resource and the rule that judged it.
 
     Attributes:
         patterns: The patterns of the policy that cover it.
         reason: The rule's own reason; empty where no rule of the policy judged it.
         near: The rules that came close, the closest first.
-        rules: Where every rule was asked for: those about the subject's role, in their order.
+        rules: Where every rule was asked for: those about the resource's role, in their order.
     """
 
     at: str
@@ -123,7 +123,7 @@ class Reproduction(Frozen):
 
     Attributes:
         revision: The bundle under which it was decided again.
-        same: Whether verdict, rule and every subject are as recorded.
+        same: Whether verdict, rule and every resource are as recorded.
         differences: What differs, one line each.
     """
 
@@ -147,7 +147,7 @@ class Explanation(Frozen):
     format: Literal["ironcurtain/explanation/v1"] = "ironcurtain/explanation/v1"
     decision: Decision
     steps: tuple[Step, ...]
-    subjects: tuple[ExplainedSubject, ...]
+    subjects: tuple[ExplainedResource, ...]
     clauses: tuple[QuotedClause, ...]
     suggestions: tuple[Suggestion, ...]
     other_facts: tuple[OtherFact, ...] = Field(default=(), exclude_if=is_empty)

@@ -14,7 +14,7 @@ from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
-from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.decision import ResourceDecision
 from ironcurtain.system.text import visible
 
 _SHOWN = 3
@@ -57,10 +57,10 @@ class MetRules:
         }
 
     def covering(self, id_: str) -> tuple[str, ...]:
-        """Return the policy's patterns that cover a subject, sorted."""
+        """Return the policy's patterns that cover a resource, sorted."""
         return tuple(sorted(self._places[id_].covering))
 
-    def near(self, id_: str, decided: SubjectDecision) -> tuple[NearRule, ...]:
+    def near(self, id_: str, decided: ResourceDecision) -> tuple[NearRule, ...]:
         """Return the rules that could have decided a resource otherwise, with what failed, closest first.
 
         A rule that would have held, but for an earlier one, fails for that reason alone.
@@ -84,8 +84,8 @@ class MetRules:
             for _, _, rule, failed in nearest
         )
 
-    def outcomes(self, id_: str, decided: SubjectDecision) -> tuple[RuleOutcome, ...]:
-        """Return what became of each rule that can judge subjects of this role, in their order."""
+    def outcomes(self, id_: str, decided: ResourceDecision) -> tuple[RuleOutcome, ...]:
+        """Return what became of each rule that can judge resources of this role, in their order."""
         place = self._places[id_]
         return tuple(
             self._outcome(rule, place, decided)
@@ -93,7 +93,7 @@ class MetRules:
             if not rule.named_roles or place.role in rule.named_roles
         )
 
-    def _outcome(self, rule: RuleOfTool, place: _Place, decided: SubjectDecision) -> RuleOutcome:
+    def _outcome(self, rule: RuleOfTool, place: _Place, decided: ResourceDecision) -> RuleOutcome:
         failed, unknown = self._failed(rule, place), self._unknown(rule)
         state: Literal["fired", "held", "unknown", "false"] = "false"
         if rule.name == decided.rule:
@@ -119,7 +119,7 @@ class MetRules:
         return self._unknown_tests[rule.order]
 
     def _failed(self, rule: RuleOfTool, place: _Place) -> tuple[str, ...]:
-        """Return the conditions of a rule that fail for a subject."""
+        """Return the conditions of a rule that fail for a resource."""
         if (rule.order, place) not in self._failed_at:
             self._failed_at[rule.order, place] = tuple(self._failing(rule, place))
         return self._failed_at[rule.order, place]
@@ -136,7 +136,7 @@ class MetRules:
         yield from self._tests(rule)
 
     def _tests(self, rule: RuleOfTool) -> tuple[str, ...]:
-        """Return the failed tests of arguments and caller, which are the same for every subject."""
+        """Return the failed tests of arguments and caller, which are the same for every resource."""
         if rule.order not in self._failed_tests:
             failed = [
                 predicate_words(predicate)

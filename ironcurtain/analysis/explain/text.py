@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words, report_lines
 from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseReport
 from ironcurtain.analysis.explain.report import (
-    ExplainedSubject,
+    ExplainedResource,
     Explanation,
     QuotedClause,
     Reproduction,
@@ -68,7 +68,7 @@ def _block(lines: Iterable[str]) -> Iterator[str]:
         yield f"- {_md(line.strip())}" if line.startswith(" ") else f"\n{_md(line)}\n"
 
 
-def _resource_lines(resource: ExplainedSubject, explanation: Explanation) -> Iterator[str]:
+def _resource_lines(resource: ExplainedResource, explanation: Explanation) -> Iterator[str]:
     clauses = {clause.id: clause for clause in explanation.clauses}
     where = (
         f"{visible(resource.at)}: {resource.role} {visible(resource.value)}" if resource.at else "the call"

@@ -98,7 +98,7 @@ class FindingContext:
 
     @cached_property
     def deciding(self) -> frozenset[object]:
-        """The orders of the rules that may decide some subject of some call; no others do, but for gaps."""
+        """The orders of the rules that may decide some resource of some call; no others do, but for gaps."""
         return frozenset(
             answered.path.outcome[0] for examined in self.tools for _, _, answered in answers_of(examined)
         )
@@ -143,16 +143,16 @@ class FindingContext:
     def find_call(
         self, examined: Examined, cell: EquivalenceClass, goal: Goal, path: DiagramPath = ANY_PATH
     ) -> WitnessQuery | None:
-        """Return a whole call that holds a cell's subject and meets a goal, None if none was found."""
+        """Return a whole call that holds a cell's resource and meets a goal, None if none was found."""
         call = self._search(examined).find(cell, goal, path).call
         return WitnessQuery(examined.space.server, examined.space.tool, call) if call is not None else None
 
     def allowed_call(
         self, examined: Examined, cell: EquivalenceClass, path: DiagramPath = ANY_PATH
     ) -> WitnessQuery | None:
-        """Return a call that holds a cell's subject and is allowed, None if none was found.
+        """Return a call that holds a cell's resource and is allowed, None if none was found.
 
-        Where there may be one all the same, a call whose subject is allowed will do, and the tool is
+        Where there may be one all the same, a call whose resource is allowed will do, and the tool is
         `given_up`.
         """
         searched = self._search(examined).find(cell, lambda _, call: call[0] == _ALLOWED, path)

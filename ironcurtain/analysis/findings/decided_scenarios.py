@@ -30,7 +30,7 @@ class DecidedScenarios:
     decisions: Mapping[str, Decision]
 
     def deciding(self) -> Mapping[str, str]:
-        """Return by rule the first scenario, or record, of which it decides a subject."""
+        """Return by rule the first scenario, or record, of which it decides a resource."""
         first: dict[str, str] = {}
         for id_, decision in self.decisions.items():
             for rule in (decision.rule, *(resource.rule for resource in decision.subjects)):

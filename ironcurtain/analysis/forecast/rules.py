@@ -80,7 +80,7 @@ def _choices(
 
 
 def _places(decision: Decision, registry: Registry, home: str) -> dict[str, frozenset[str]] | None:
-    """Return the patterns that cover a call's subjects, by role; None if no narrow ones do."""
+    """Return the patterns that cover a call's resources, by role; None if no narrow ones do."""
     places: dict[str, frozenset[str]] = {}
     for resource in decision.subjects:
         if resource.discharged or resource.role == NONE:

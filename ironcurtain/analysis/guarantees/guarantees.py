@@ -291,7 +291,7 @@ def result_lines(result: GuaranteeResult) -> Iterator[str]:
 
 def status_words(result: GuaranteeResult) -> str:
     """Return what is known of a guarantee."""
-    kinds = "1 kind of subject" if result.cells == 1 else f"{result.cells} kinds of subjects"
+    kinds = "1 kind of resource" if result.cells == 1 else f"{result.cells} kinds of resources"
     if result.status == "not found" and not result.cells:
         return "no call was found that it speaks of, and it is not proved that there is none"
     return {
@@ -326,7 +326,7 @@ def step_words(call: WitnessCall) -> str:
 
 
 def witness_lines(witness: WitnessCall) -> Iterator[str]:
-    """Yield a whole call with its decision, and the subject that it is about."""
+    """Yield a whole call with its decision, and the resource that it is about."""
     yield f"      {visible(witness.server)}/{visible(witness.tool)} {_json(witness.arguments)}"
     if witness.caller:
         yield f"      as caller {_json(witness.caller)}"

@@ -38,7 +38,7 @@ class CallKinds:
         self._facts: Mapping[str, Fact] = analysis.content.facts
 
     def cells(self, kind: CallKind) -> int:
-        """Return how many kinds of subjects it speaks of."""
+        """Return how many kinds of resources it speaks of."""
         return sum(
             speaks_of(kind.read, cell, self._registry)
             and any(overlaps(each, wanted) for each in examined.answers.get(cell.keys, ()))

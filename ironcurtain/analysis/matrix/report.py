@@ -32,10 +32,10 @@ class Outcome(Frozen):
 
 
 class Row(Frozen):
-    """What becomes of subjects of some roles in some places.
+    """What becomes of resources of some roles in some places.
 
     Attributes:
-        where: Patterns and other regions; the most specific one that covers a subject counts.
+        where: Patterns and other regions; the most specific one that covers a resource counts.
         floor: The structural rule under which it is at least escalated, or None.
         outcomes: The verdicts; exactly one of them applies to a call.
         exactness: `sampled` where a verdict or a condition may be missing, for the reasons of the table.

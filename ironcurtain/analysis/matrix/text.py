@@ -77,7 +77,7 @@ def exactness_mark(found: Row | ClauseCell) -> str:
 
 
 def outcome_words(row: Row, outcome: Outcome) -> str:
-    """Return one verdict with its clause, its conditions and the floor beneath it."""
+    """Return one verdict with its clause, its conditions and its minimum verdict."""
     clause = outcome.clause or _NO_RULE[outcome.verdict.value]
     when = f" when {'; '.join(map(printable, outcome.when))}" if outcome.when else ""
     minimum = f" [at least escalate: {row.floor}]" if row.floor else ""

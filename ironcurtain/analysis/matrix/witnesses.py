@@ -26,7 +26,7 @@ MAX_SEARCHES = 24
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """Subjects of one role of a tool in one place.
+    """Resources of one role of a tool in one place.
 
     Attributes:
         where: The place, as the decision matrix names it.
@@ -68,7 +68,7 @@ def shown_calls(analysis: PolicyAnalysis, cell: MatrixCell, opa: OpaCommand) -> 
 
 
 def _found(examined: Examined, cell: MatrixCell) -> Iterator[tuple[Verdict, FoundCall]]:
-    """Yield for each verdict a call whose subject and whose whole are expected to have it."""
+    """Yield for each verdict a call whose resource and whose whole are expected to have it."""
     search, done, tried = CallSearch(examined, effort=EFFORT), set[Verdict](), 0
     for keys, each in examined.space.cells.items():
         labels = {label for _, label in each.regions}

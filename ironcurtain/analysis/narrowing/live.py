@@ -1,7 +1,7 @@
 """What of a tool is live: which classes of values some call could have that is not denied.
 
-A call is denied as soon as one of its subjects is. So a class is dead if under it some argument that every
-call must give yields only denied subjects, or if nothing at all is permitted. These are necessary
+A call is denied as soon as one of its resources is. So a class is dead if under it some argument that every
+call must give yields only denied resources, or if nothing at all is permitted. These are necessary
 conditions, looked up in one pass over the paths; no combination of arguments is searched.
 """
 
@@ -92,7 +92,7 @@ class LiveTool:
         return verdict
 
     def mildest(self, cell: EquivalenceClass) -> Verdict:
-        """Return the mildest verdict that a cell's subjects can get."""
+        """Return the mildest verdict that a cell's resources can get."""
         verdicts = [self.verdict(cell, answered) for answered in self._examined.answers.get(cell.keys, ())]
         return min(verdicts, key=lambda verdict: verdict.severity, default=Verdict.DENY)
 
@@ -119,7 +119,7 @@ class LiveTool:
         self, source: SourceIndex, roles: tuple[str, ...], variable: VariableIndex | None, class_: ClassIndex
     ) -> bool:
         if GIT_REMOTE in roles:
-            return True  # what git would contact can be subjects of other roles, or of none that was tried
+            return True  # what git would contact can be resources of other roles, or of none that was tried
         nothing = _Reached()
         return all(
             self._by_home.get((source, roles, role), nothing).under(variable, class_)
@@ -127,7 +127,7 @@ class LiveTool:
         )
 
     def _can_be_empty(self, source: SourceIndex, roles: tuple[str, ...], chosen: Assignment) -> bool:
-        """Tell whether a call may hold no subject of a source; true where that is open."""
+        """Tell whether a call may hold no resource of a source; true where that is open."""
         memo = (source, roles, *chosen.items())
         if memo not in self._empty:
             options = self._examined.calls.options(source, roles, chosen)

@@ -1,6 +1,6 @@
 """Records that hold no values: what a policy can tell of a call, and keyed digests of the rest.
 
-A subject is kept as the patterns that cover it and keyed digests of the beginnings of its chain; arguments
+A resource is kept as the patterns that cover it and keyed digests of the beginnings of its chain; arguments
 and caller facts as their skeleton, with keyed digests for scalars, and the outcome of every test that the
 recorded policy makes of them. So whoever has the key can replay the record under another policy, and
 nobody else learns more than what the policy itself distinguishes.
@@ -24,9 +24,9 @@ from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Role
 from ironcurtain.enforcement.audit.record_types import (
     AbstractArguments,
-    AbstractSubject,
+    AbstractResource,
     DecisionRecord,
-    SubjectRecord,
+    ResourceRecord,
 )
 from ironcurtain.enforcement.audit.recorder import annotation_of
 from ironcurtain.model.annotations import ToolAnnotation
@@ -136,7 +136,7 @@ class AbstractKeeper:
         """Return a text if it is one of the policy's own names, else nothing."""
         return text if text in self._names else ""
 
-    def _bare(self, resource: SubjectRecord) -> SubjectRecord:
+    def _bare(self, resource: ResourceRecord) -> ResourceRecord:
         return resource.model_copy(update={"value": None})
 
     def _reason(self, record: DecisionRecord, cause: Reason | None) -> str:
@@ -145,12 +145,12 @@ class AbstractKeeper:
             return rule.reason
         return LIMIT if cause is not None and cause.code is ReasonCode.LIMIT else ""
 
-    def _subject(self, resource: Resource) -> AbstractSubject:
+    def _subject(self, resource: Resource) -> AbstractResource:
         role = resource.role
         if not role.resource or resource.unresolved is not None:
-            return AbstractSubject()
+            return AbstractResource()
         chain = resource_chain(role, resource.resource, self._content.case_insensitive_hosts)
-        return AbstractSubject(
+        return AbstractResource(
             patterns=self._loaded.patterns.covering(role, resource.resource),
             chain=self._digests.chain(role.pattern_kind, chain),
         )

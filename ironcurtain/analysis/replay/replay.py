@@ -287,7 +287,7 @@ class Replayer:
 
 
 class _View:
-    """The patterns of a policy, for subjects that stand for themselves by their ids."""
+    """The patterns of a policy, for resources that stand for themselves by their ids."""
 
     def __init__(self, table: PatternTable, resources: Mapping[str, RecordedResource]) -> None:
         self._table, self._subjects = table, resources

@@ -1,4 +1,4 @@
-"""The subjects of a recorded call as another policy sees them, from their values or from keyed digests.
+"""The resources of a recorded call as another policy sees them, from their values or from keyed digests.
 
 Both kinds of record are brought into one form: a resource is the set of prefixes of its chain, plain or as
 digests, and a pattern covers it exactly if the pattern's own chain, in the same form, is among them.
@@ -25,7 +25,7 @@ from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import Url, parse_fetch_url, parse_remote_url
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry, Role
-from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.model.annotations import ToolAnnotation
 
 Form: TypeAlias = Callable[[str, Chain], tuple[Hashable, ...]]
@@ -90,7 +90,7 @@ class PatternTable:
                 self._add(kind, canonical_member(kind, value, registry), f"@{name}")
 
     def covering(self, beginnings: tuple[Hashable, ...]) -> tuple[str, ...]:
-        """Return the patterns and `@lists` that cover a subject, sorted."""
+        """Return the patterns and `@lists` that cover a resource, sorted."""
         patterns: set[str] = set()
         for beginning in beginnings:
             patterns |= self._names.get(beginning, set())
@@ -111,7 +111,7 @@ def resources_of(
     registry: Registry,
     hosts: frozenset[str],
 ) -> list[RecordedResource]:
-    """Return the subjects that a recorded call has under another policy, in document order.
+    """Return the resources that a recorded call has under another policy, in document order.
 
     A call on a whole tree has a resource for every directory that the policy names inside the tree, so those
     of the recorded policy are removed, and those of the other one are added.
@@ -155,7 +155,7 @@ def resources_of(
 
 
 def _recorded(
-    resource: SubjectRecord, form: Form, registry: Registry, hosts: frozenset[str]
+    resource: ResourceRecord, form: Form, registry: Registry, hosts: frozenset[str]
 ) -> RecordedResource:
     role = registry[resource.role]
     has_chain = role.resource and not resource.unresolved
@@ -188,7 +188,7 @@ def _resource(role: Role, value: str) -> str | Url:
 
 
 def _is_named_inside(resource: RecordedResource, trees: list[RecordedResource]) -> bool:
-    """Tell whether a subject is there only since the recorded policy names a directory inside a tree."""
+    """Tell whether a resource is there only since the recorded policy names a directory inside a tree."""
     if resource.recursive or not resource.beginnings:
         return False
     around = [
@@ -214,13 +214,13 @@ def _is_contained(tool: ToolAnnotation, role: Role, directory: str, sandbox: str
     if not (tool.contained and role.containable and sandbox is not None and is_within(directory, sandbox)):
         return False
     if role.writes:
-        # A file with a second name is not discharged, and whether it is one was not recorded.
+        # A file with a second name is not workspace-exempt, and whether it is one was not recorded.
         raise UnknownError("the policy names a place inside the call's tree that was not looked at")
     return True
 
 
 def _merge(merged: dict[Hashable, RecordedResource], resource: RecordedResource) -> None:
-    """Add a subject, or the places of one that is known: equal subjects of one call are one."""
+    """Add a resource, or the places of one that is known: equal resources of one call are one."""
     whole = resource.beginnings[-1] if resource.beginnings else (resource.at, resource.value, len(merged))
     key = (resource.role.name, whole)
     known = merged.get(key)

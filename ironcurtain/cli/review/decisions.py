@@ -43,7 +43,7 @@ def as_json(decision: Decision) -> str:
 
 
 def as_text(decision: Decision) -> str:
-    """Return a decision as lines for a person: what, why, each subject, and what would change it."""
+    """Return a decision as lines for a person: what, why, each resource, and what would change it."""
     lines = [
         f"{decision.verdict.upper()}  {visible(decision.server)}/{visible(decision.tool)}",
         f"  rule:    {visible(decision.rule)}",

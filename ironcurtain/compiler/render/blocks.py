@@ -30,8 +30,8 @@ class Frame:
     Attributes:
         verdict: What the rule says.
         before: The lines about the call.
-        place: Where subjects are looked for: `input`, or those that containment discharged.
-        role: The role of the subjects that a pattern covers.
+        place: Where resources are looked for: `input`, or those that containment discharged.
+        role: The role of the resources that a pattern covers.
         after: The guards and tests.
     """
 
@@ -43,7 +43,7 @@ class Frame:
 
     @property
     def patterns(self) -> str:
-        """The reference to the patterns that cover subjects of the role."""
+        """The reference to the patterns that cover resources of the role."""
         return reference(f"{self.place}.patterns", [self.role])
 
     def lines(self, pattern: str) -> list[str]:
@@ -54,7 +54,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class PatternBlock:
-    """The block of a rule for subjects that a pattern covers."""
+    """The block of a rule for resources that a pattern covers."""
 
     frame: Frame
     pattern: str
@@ -67,13 +67,13 @@ class PatternBlock:
 
 @dataclass(frozen=True)
 class PlainBlock:
-    """The block of a rule for all subjects, or all of a role."""
+    """The block of a rule for all resources, or all of a role."""
 
     lines: list[str]
 
 
 def blocks_of(rule: Rule, tools: Iterable[str]) -> Iterator[PatternBlock | PlainBlock]:
-    """Yield every block of a rule: call, justified subjects, guards, tests, ids.
+    """Yield every block of a rule: call, justified resources, guards, tests, ids.
 
     Args:
         rule: A rule with patterns in canonical form.
@@ -109,7 +109,7 @@ def _call_lines(rule: Rule, tools: Iterable[str]) -> list[str]:
 
 
 def _guard_lines(rule: Rule, role: str) -> list[str]:
-    """Return the guards for subjects of the role: every condition that names only other roles."""
+    """Return the guards for resources of the role: every condition that names only other roles."""
     allow = rule.then is Verdict.ALLOW
     in_sandbox = rule.if_.in_sandbox
     lines = []

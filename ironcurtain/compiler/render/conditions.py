@@ -95,7 +95,7 @@ def _fact_line(value: str, condition: ValueTest, needed: Needs, *, or_unknown: b
 
 
 def guard_line(condition: RoleCondition, *, allow: bool, in_sandbox: bool) -> str:
-    """Return the line that holds a condition over subjects of other roles than the one justified."""
+    """Return the line that holds a condition over resources of other roles than the one justified."""
     every = "none_or_every_covered" if condition.or_none else "every_covered"
     name = every if allow else "some_covered"
     call = f"matching.{name}{'_anywhere' if in_sandbox else ''}("
@@ -104,7 +104,7 @@ def guard_line(condition: RoleCondition, *, allow: bool, in_sandbox: bool) -> st
 
 
 def roles_guard_line(roles: Iterable[str], *, in_sandbox: bool) -> str:
-    """Return the line that asks for a subject of one of the roles."""
+    """Return the line that asks for a resource of one of the roles."""
     call = f"matching.some_subject{'_anywhere' if in_sandbox else ''}("
     return f"{call}{_set(roles, used=len(call) + 8)})"
 

@@ -2,7 +2,7 @@
 
 The stage between `scenarios` and `verify`. Each test holds the policy input that preparation makes of
 the scenario's call and expects the verdict that the scenario demands, not the one the policy gives. A
-scenario that ends before OPA is asked, or whose verdict is the structural floor's, has no test. A scenario
+scenario that ends before OPA is asked, or whose verdict is the minimum verdict's, has no test. A scenario
 with steps has a test for each step, with the labels and totals that the steps before it leave: OPA does not
 fold them, `ironcurtain verify` does.
 """
@@ -51,7 +51,7 @@ def with_policy_tests(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> 
 def _question(scenario: Scenario, prepared: Prepared | Decision) -> Mapping[str, JsonSource] | None:
     if not isinstance(prepared, Prepared):
         return None
-    # Where the floor alone can make it an escalation, the policy's own verdict is free.
+    # Where the minimum verdict alone can make it an escalation, the policy's own verdict is free.
     is_floor = scenario.expect is Verdict.ESCALATE and prepared.minimum.escalated
     # The input is JSON whose members have names; a type with named members is no mapping of JSON to mypy.
     return None if is_floor else cast("Mapping[str, JsonSource]", prepared.input)

@@ -1,7 +1,7 @@
 """Compiled rules into Rego, one package per server: deterministic, stable under `opa fmt`.
 
 A rule becomes one `matches` block for each role and pattern that it speaks of (`blocks.py`), or an entry of a
-table where many differ in nothing else (`tables.py`). A match is `{order, rule, verdict, subjects: {subject
+table where many differ in nothing else (`tables.py`). A match is `{order, rule, verdict, resources: {subject
 id: true}}`; `rego/ironcurtain/decision` reads it.
 """
 

@@ -104,7 +104,7 @@ def literal(value: JsonSource, *, used: int = 0, depth: int = 1) -> str:
 
 
 def match_head(order: str, rule: str, verdict: str) -> str:
-    """Return the head of a rule that adds a match of subjects `ids`; `order` and `rule` are terms."""
+    """Return the head of a rule that adds a match of resources `ids`; `order` and `rule` are terms."""
     members = [f'"order": {order}', f'"rule": {rule}', f'"verdict": {string(verdict)}', '"subjects": ids']
     match = collection(members, "{}", used=len("matches contains  if {"), depth=0)
     return f"matches contains {match} if {{\n"

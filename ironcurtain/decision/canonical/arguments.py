@@ -1,4 +1,4 @@
-"""Step 4: each annotated leaf under each role it carries, as subjects in canonical form (specification 2.4).
+"""Step 4: each annotated leaf under each role it carries, as resources in canonical form (specification 2.4).
 
 What comes out is exactly what is judged and exactly what is sent: each leaf of a resource role is
 replaced by its canonical form, and whatever cannot be represented exactly refuses the call.
@@ -88,7 +88,7 @@ class _Leaf(NamedTuple):
 def canonicalise(
     tool: ToolAnnotation, arguments: dict[str, JsonValue], around: CanonicalizationContext
 ) -> Canonical:
-    """Turn the filled arguments of a call into canonical arguments and subjects.
+    """Turn the filled arguments of a call into canonical arguments and resources.
 
     Raises:
         UnrepresentableError: If something under a resource role cannot be judged exactly.
@@ -182,7 +182,7 @@ class _Call:
         self._replace(leaf, encode(codec, value, values))
 
     def _canonical(self, leaf: _Leaf, roles: list[Role], value: JsonValue) -> JsonValue:
-        """Record the subjects of one decoded value; return the value to send."""
+        """Record the resources of one decoded value; return the value to send."""
         category = roles[0].category
         if category == "path":
             return self._path(leaf, roles, _as_text(value))

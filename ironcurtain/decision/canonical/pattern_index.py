@@ -1,4 +1,4 @@
-"""The patterns of one policy, indexed: which cover a subject, at a cost that their number does not change."""
+"""The patterns of one policy, indexed: which cover a resource, at a cost that does not grow with them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Node:
 class PatternIndex:
     """What a policy's patterns cover. Built once at load; reads nothing afterwards.
 
-    A subject's chain is walked through the tree of its kind, so a look-up costs the subject's depth and
+    A resource's chain is walked through the tree of its kind, so a look-up costs the resource's depth and
     the number of patterns that do cover it.
 
     Args:
@@ -92,10 +92,10 @@ class PatternIndex:
         return tuple(sorted(directories))
 
     def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:
-        """Return the patterns and `@lists` that cover a subject, as the policy writes them, sorted.
+        """Return the patterns and `@lists` that cover a resource, as the policy writes them, sorted.
 
         Args:
-            role: The subject's role.
+            role: The resource's role.
             resource: Its canonical value: a real absolute path, a `Url`, or a canonical identifier.
         """
         node = self._roots.get(role.pattern_kind)

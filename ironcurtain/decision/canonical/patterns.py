@@ -1,8 +1,8 @@
 """Patterns of policies: their canonical spelling, and what lies inside what (specification 1.8).
 
 Every pattern is a node of one tree per kind, written as the chain of parts that leads to it from the root;
-every subject is such a chain, too, and a pattern covers it when its own chain is a beginning of the
-subject's. Patterns are therefore laminar by construction: of two chains one begins the other, or they
+every resource is such a chain, too, and a pattern covers it when its own chain is a beginning of the
+resource's. Patterns are therefore laminar by construction: of two chains one begins the other, or they
 part and have nothing in common.
 
 For that, a few spellings that would cut across others do not exist: path segments after a `*` host, and
@@ -30,7 +30,7 @@ from ironcurtain.errors import PatternError
 from ironcurtain.system.text import quoted, visible
 
 Chain: TypeAlias = tuple[str, ...]
-"""The way from the root of a kind's tree to a pattern or a subject."""
+"""The way from the root of a kind's tree to a pattern or a resource."""
 
 DOMAIN = "domain"
 """The kind of the members of a list of type `domain`: host patterns without scheme, port and path."""
@@ -99,7 +99,7 @@ def canonical_member(kind: str, text: str, registry: Registry) -> str:
 
 
 def contains(kind: str, outer: str, inner: str, registry: Registry) -> bool:
-    """Tell whether every subject that `inner` covers is covered by `outer`, too.
+    """Tell whether every resource that `inner` covers is covered by `outer`, too.
 
     Both are canonical. Directories are compared as written: `~/x` and `/home/u/x` are two trees here,
     since only a machine relates them.
@@ -109,7 +109,7 @@ def contains(kind: str, outer: str, inner: str, registry: Registry) -> bool:
 
 
 def pattern_chain(kind: str, canonical: str, registry: Registry) -> Chain:
-    """Return the chain of a canonical pattern; its subjects are those whose chains begin with it."""
+    """Return the chain of a canonical pattern; its resources are those whose chains begin with it."""
     if kind == "path":
         return path_chain(canonical)
     if kind in ("url", DOMAIN):

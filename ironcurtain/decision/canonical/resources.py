@@ -1,4 +1,4 @@
-"""Subjects: the (leaf, role) pairs of a call that a policy must justify one by one."""
+"""Resources: the (leaf, role) pairs of a call that a policy must justify one by one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ironcurtain.model.reasons import Reason, ReasonCode
 
 MAX_SUBJECTS = 10_000
 MAX_PLACES = 100_000
-"""Most mentions of subjects in one call, equal ones counted too."""
+"""Most mentions of resources in one call, equal ones counted too."""
 
 CALL = "call"
-"""Id and value of the one subject of a call without resources."""
+"""Id and value of the entry that stands for a call without resources."""
 
 _ID_WIDTH = len(str(MAX_SUBJECTS - 1))
 _Key: TypeAlias = tuple[str, str, bool]
@@ -26,12 +26,12 @@ class Resource(NamedTuple):
     Attributes:
         id: Position in document order, zero-padded, so that ids sort as text; `call` without resources.
         value: The canonical text: a real absolute path, a URL, an identifier.
-        at: JSON pointer of the first leaf that holds it; empty for the subject `call`.
+        at: JSON pointer of the first leaf that holds it; empty for the entry `call`.
         also_at: Further pointers with the same role and value.
         resource: What patterns are matched against: the parsed URL, otherwise `value`.
         recursive: Whether the tool acts on the whole tree below.
         git_directory: Whether it is the git directory of the call's own repository, as git reports it.
-        unresolved: Why it is not known what this names; no pattern covers such a subject.
+        unresolved: Why it is not known what this names; no pattern covers such a resource.
     """
 
     id: str
@@ -46,14 +46,14 @@ class Resource(NamedTuple):
 
 
 class ResourceCollector:
-    """Collects subjects in document order; equal (role, value) pairs are one subject."""
+    """Collects resources in document order; equal (role, value) pairs are one resource."""
 
     def __init__(self) -> None:
         self._found: dict[_Key, Resource] = {}
         self._places: dict[_Key, dict[str, None]] = {}
 
     def add(self, resource: Resource) -> None:
-        """Add a subject (its id is given later) or another place of one that is known."""
+        """Add a resource (its id is given later) or another place of one that is known."""
         key = key_of(resource)
         known = self._found.setdefault(key, resource)
         if known is not resource:
@@ -64,7 +64,7 @@ class ResourceCollector:
         self._places.setdefault(key, {}).update(dict.fromkeys((resource.at, *resource.also_at)))
 
     def finish(self, registry: Registry) -> tuple[Resource, ...]:
-        """Return the subjects with their ids; a call without resources has the one subject `call`."""
+        """Return the resources with their ids; a call without any has the entry `call`."""
         if not self._found:
             return (Resource(CALL, registry[NONE], CALL, at=""),)
         return tuple(
@@ -85,17 +85,17 @@ class ResourceCollector:
 
 
 class ResourceLimit:
-    """Counts a call's subjects while they are found, so that endless ones are refused before they exist."""
+    """Counts a call's resources while they are found, so that endless ones are refused before they exist."""
 
     def __init__(self) -> None:
         self._keys: set[_Key] = set()
         self._count = 0
 
     def add(self, resource: Resource) -> None:
-        """Count a subject.
+        """Count a resource.
 
         Raises:
-            UnrepresentableError: If the call has more subjects, or more places of them, than can be judged.
+            UnrepresentableError: If the call has more resources, or more places of them, than can be judged.
         """
         self._keys.add(key_of(resource))
         self._count += 1
@@ -107,5 +107,5 @@ class ResourceLimit:
 
 
 def key_of(resource: Resource) -> _Key:
-    """Return what two mentions of one subject share."""
+    """Return what two mentions of one resource share."""
     return resource.role.name, resource.value, resource.unresolved is not None

@@ -17,7 +17,7 @@ from datetime import datetime
 
 from ironcurtain.decision.roles import BUILT_IN, NONE
 from ironcurtain.enforcement.approvals.messages import ApprovalChannel, ApprovalRequest, ApprovalStatus
-from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.decision import ResourceDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -161,7 +161,7 @@ def _value(place: str, value: JsonValue) -> Iterator[str]:
     yield from map(in_quotes, lines)
 
 
-def _resource_line(resource: SubjectDecision) -> str:
+def _resource_line(resource: ResourceDecision) -> str:
     asks = "needs your word" if resource.verdict is Verdict.ESCALATE else "allowed"
     places = ", ".join(visible(place) for place in (resource.at, *resource.also_at) if place)
     at = f" at {places}" if places else ""
@@ -248,7 +248,7 @@ def resources_of(request: ApprovalRequest, *, most: int, length: int | None = No
     return ", ".join(parts)
 
 
-def _verbs_by_value(resources: Iterable[SubjectDecision]) -> dict[str, list[str]]:
+def _verbs_by_value(resources: Iterable[ResourceDecision]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for each in resources:
         verb = _VERBS.get(each.role, f"{_IS_ABOUT} the {visible(each.role)}")

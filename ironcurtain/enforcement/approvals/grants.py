@@ -1,7 +1,7 @@
 """Approval for this session: which calls count as "the same again" (specification 4.3).
 
 A grant is the shape of an escalated call: everything that has to be the same, with each escalating
-subject replaced by what it may widen to. Two calls of one shape make equal grants, so a grant covers a
+resource replaced by what it may widen to. Two calls of one shape make equal grants, so a grant covers a
 call exactly if the call's own grant is equal to it. Nothing here changes a verdict: grants speak of
 calls that the policy escalates, and of no others.
 """
@@ -23,7 +23,7 @@ from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.roles import NONE
 from ironcurtain.enforcement.approvals.messages import SessionOffer
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -49,7 +49,7 @@ class Unwidened:
 
 @dataclass(frozen=True)
 class GrantScope:
-    """One escalating subject of a grant, and what may stand in its place.
+    """One escalating resource of a grant, and what may stand in its place.
 
     Attributes:
         at: JSON pointer of the argument that names it.
@@ -87,7 +87,7 @@ class Grant:
         caller: Digest of the caller facts.
         fixed: Digest of the arguments' structure, of every value that must be the same, and of what goes
             along with them.
-        widenings: The escalating subjects.
+        widenings: The escalating resources.
     """
 
     server: str
@@ -140,7 +140,7 @@ class Grant:
         return Grant.of(decision, prepared, tool) == self
 
     def sentences(self) -> tuple[str, ...]:
-        """Say what it covers, one sentence for each escalating subject, hidden characters escaped."""
+        """Say what it covers, one sentence for each escalating resource, hidden characters escaped."""
         ordered = sorted(self.widenings, key=lambda each: (each.at, each.role, each.limit, each.values))
         return tuple(each.sentence() for each in ordered)
 
@@ -175,7 +175,7 @@ def offer_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation) -> Se
     return SessionOffer(why_not=grant.reason)
 
 
-def _escalating(decision: Decision, prepared: Prepared) -> list[tuple[Resource, SubjectDecision]]:
+def _escalating(decision: Decision, prepared: Prepared) -> list[tuple[Resource, ResourceDecision]]:
     both = zip(prepared.call.resources, decision.subjects, strict=True) if decision.subjects else ()
     return [(resource, found) for resource, found in both if found.verdict is Verdict.ESCALATE]
 
@@ -193,7 +193,7 @@ def _why_not(decision: Decision, escalating: Collection[Resource]) -> str:
     return ""
 
 
-def _widenings(resource: Resource, found: SubjectDecision, prepared: Prepared) -> Iterator[GrantScope]:
+def _widenings(resource: Resource, found: ResourceDecision, prepared: Prepared) -> Iterator[GrantScope]:
     limit, values = _limit(resource, prepared)
     for place in (resource.at, *resource.also_at):
         yield GrantScope(place, resource.role.name, found.rule, limit, values)

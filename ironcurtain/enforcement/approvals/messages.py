@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from ironcurtain.model.decision import ClauseCheck, SubjectDecision
+from ironcurtain.model.decision import ClauseCheck, ResourceDecision
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 
 REQUEST_FORMAT: Literal["ironcurtain/approval-request/v1"] = "ironcurtain/approval-request/v1"
@@ -81,8 +81,8 @@ class ApprovalRequest(Frozen):
 
     Attributes:
         binding: What an answer is good for: digest of server, tool, schema digest, canonical arguments, the
-            whole subject set, caller, session name and bundle revision, and of the records and labels that it
-            was decided on.
+            whole resource set, caller, session name and bundle revision, and of the records and labels that
+            it was decided on.
         session: The asking program's name for its session; the same after a restart.
         asked: When it was asked; `expires` is when it is too late to answer.
         deadline: The same end in seconds of the machine's monotonic clock, which programs share until the
@@ -116,7 +116,7 @@ class ApprovalRequest(Frozen):
     meta: dict[str, JsonValue] = Field(default_factory=dict)
     client: str = ""
     facts: dict[str, JsonValue] = Field(default_factory=dict)
-    subjects: tuple[SubjectDecision, ...]
+    subjects: tuple[ResourceDecision, ...]
     revision: str
     rule: str
     clause: str | None

@@ -152,7 +152,7 @@ def binding_of(
 ) -> str:
     """Return the digest that an approval of a decided call binds to (specification 4.2).
 
-    The subjects go in with their verdicts and rules, and so does what "for this session" means, since a
+    The resources go in with their verdicts and rules, and so does what "for this session" means, since a
     person answers what they were shown.
 
     Args:

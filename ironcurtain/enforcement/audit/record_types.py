@@ -33,12 +33,12 @@ ResultStatus: TypeAlias = Literal["ok", "tool-error", "failed", "cancelled"]
 """How a forwarded call ended: an answer, an answer that says `isError`, no answer, called off."""
 
 
-class AbstractSubject(Frozen):
-    """What is kept of a subject's value in a log that holds no values.
+class AbstractResource(Frozen):
+    """What is kept of a resource's value in a log that holds no values.
 
     Attributes:
         patterns: The patterns and `@lists` of the recorded policy that cover it.
-        chain: Keyed digests of the beginnings of its chain, the longest last: a pattern covers the subject
+        chain: Keyed digests of the beginnings of its chain, the longest last: a pattern covers the resource
             exactly if the digest of the pattern's own chain is one of them. Empty where no pattern could.
     """
 
@@ -46,16 +46,16 @@ class AbstractSubject(Frozen):
     chain: tuple[str, ...] = ()
 
 
-class SubjectRecord(Frozen):
-    """One subject of a decided call.
+class ResourceRecord(Frozen):
+    """One resource of a decided call.
 
     Attributes:
-        at: JSON pointer of its first leaf; empty for the subject `call`.
+        at: JSON pointer of its first leaf; empty for the entry `call`.
         also_at: Further pointers with the same role and value.
         value: The canonical value; None where it is abstracted.
         redacted: Whether parts of `value` are redacted.
         verdict: What was decided about it, by `rule`.
-        discharged: Whether sandbox containment discharged it.
+        discharged: Whether it is workspace-exempt.
         floor: The structural rule under which it is at least escalated.
         recursive: Whether the tool acts on the whole tree below.
         unresolved: Whether it is not known what it names.
@@ -73,7 +73,7 @@ class SubjectRecord(Frozen):
     floor: str | None = None
     recursive: bool = False
     unresolved: bool = False
-    abstract: AbstractSubject | None = None
+    abstract: AbstractResource | None = None
 
 
 class Approval(Frozen):
@@ -108,7 +108,7 @@ class AbstractArguments(Frozen):
         args: The arguments' skeleton: objects, arrays, true, false and null as they were; every other
             scalar as `string:DIGEST` or `number:DIGEST`, keyed; member names that neither schema,
             annotation nor policy has as `$DIGEST`. Arguments with resource roles are left out: their
-            subjects stand for them.
+            resources stand for them.
         caller: The caller facts' skeleton.
         meta: The skeleton of what went along with the arguments.
         tests: By test (an atom's key) whether it held, for all that the recorded policy asks of the tool.
@@ -253,7 +253,7 @@ class DecisionRecord(Frozen):
     rule: str
     clause: str | None = None
     reason: str
-    subjects: tuple[SubjectRecord, ...] = ()
+    subjects: tuple[ResourceRecord, ...] = ()
     approval: Approval | None = None
     forwarded: bool
     revision: str

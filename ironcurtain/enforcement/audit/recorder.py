@@ -27,14 +27,14 @@ from ironcurtain.enforcement.audit.record_types import (
     EventRecord,
     FilteredOutput,
     RecordedFacts,
+    ResourceRecord,
     ResultRecord,
     ResultStatus,
     Sandbox,
-    SubjectRecord,
 )
 from ironcurtain.enforcement.audit.redaction import Redaction
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -299,7 +299,7 @@ def annotation_of(loaded: LoadedPolicy, server: str, tool: str) -> ToolAnnotatio
 
 
 def basis_of(content: PolicyContent, loaded: LoadedPolicy, server: str, tool: str) -> Digest | None:
-    """Return the digest of everything beside rules and lists that a tool's subjects and floors depend on."""
+    """Return the digest of what a tool's resources and minimum verdicts depend on beside rules and lists."""
     annotation = annotation_of(loaded, server, tool)
     if annotation is None:
         return None
@@ -316,7 +316,7 @@ def basis_of(content: PolicyContent, loaded: LoadedPolicy, server: str, tool: st
     )
 
 
-def _resource_records(prepared: Prepared | None, decision: Decision) -> tuple[SubjectRecord, ...]:
+def _resource_records(prepared: Prepared | None, decision: Decision) -> tuple[ResourceRecord, ...]:
     if prepared is None:
         return tuple(_early(resource) for resource in decision.subjects)
     decided = decision.subjects or (None,) * len(prepared.call.resources)
@@ -327,10 +327,10 @@ def _resource_records(prepared: Prepared | None, decision: Decision) -> tuple[Su
 
 
 def _resource_record(
-    resource: Resource, minimum: MinimumVerdict, said: SubjectDecision | None, decision: Decision
-) -> SubjectRecord:
+    resource: Resource, minimum: MinimumVerdict, said: ResourceDecision | None, decision: Decision
+) -> ResourceRecord:
     escalated = minimum.escalated.get(resource.id)
-    return SubjectRecord(
+    return ResourceRecord(
         at=resource.at,
         also_at=resource.also_at,
         role=resource.role.name,
@@ -344,8 +344,8 @@ def _resource_record(
     )
 
 
-def _early(resource: SubjectDecision) -> SubjectRecord:
-    return SubjectRecord(
+def _early(resource: ResourceDecision) -> ResourceRecord:
+    return ResourceRecord(
         at=resource.at,
         also_at=resource.also_at,
         role=resource.role,

@@ -18,7 +18,7 @@ import re2
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.enforcement.audit.hash_chain import keyed_digest
-from ironcurtain.enforcement.audit.record_types import DecisionRecord, SubjectRecord
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 
@@ -175,14 +175,14 @@ class Redaction:
             if composite.role in self.roles:
                 yield from (pointers.tokens(pointers.of_name(name)) for name in composite.join)
 
-    def _reason(self, record: DecisionRecord, resources: tuple[SubjectRecord, ...]) -> str:
+    def _reason(self, record: DecisionRecord, resources: tuple[ResourceRecord, ...]) -> str:
         reason = self.text(record.reason)
         for before, after in zip(record.subjects, resources, strict=True):
             if before.value and after.redacted:
                 reason = reason.replace(before.value, after.value or "")
         return reason
 
-    def _subject(self, resource: SubjectRecord, hidden: tuple[tuple[str, ...], ...]) -> SubjectRecord:
+    def _subject(self, resource: ResourceRecord, hidden: tuple[tuple[str, ...], ...]) -> ResourceRecord:
         if resource.value is None:
             return resource
         places = [pointers.tokens(place) for place in (resource.at, *resource.also_at)]

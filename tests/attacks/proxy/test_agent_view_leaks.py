@@ -18,7 +18,7 @@ from ironcurtain.decision.agent_view import AgentView, agent_view
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
-from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.files import load
@@ -87,7 +87,7 @@ def test_a_protected_place_reads_like_one_that_no_rule_permits(
 ) -> None:
     protected = [view for _, decision, view in views if decision.rule == "structural-protected-path"]
     assert len(protected) >= len(probes(""))
-    subject = SubjectDecision(at="/path", role="read-path", value="/x", verdict=Verdict.DENY, rule="r")
+    subject = ResourceDecision(at="/path", role="read-path", value="/x", verdict=Verdict.DENY, rule="r")
     plain = decision_of("r", subjects=(subject,), arguments={"path": "/x"})
     probed = [
         v for c, _, v in views if isinstance(c.arguments, dict) and c.arguments.get("path") in probes("")
@@ -112,7 +112,7 @@ def test_hostile_text_is_shown_as_escapes(views: list[tuple[Call, Decision, Agen
     ids=["escapes", "long", "line", "path"],
 )
 def test_the_name_of_an_argument_cannot_take_over_the_answer(pointer: str) -> None:
-    subject = SubjectDecision(at=pointer, role="read-path", value="/x", verdict=Verdict.DENY, rule="r")
+    subject = ResourceDecision(at=pointer, role="read-path", value="/x", verdict=Verdict.DENY, rule="r")
     view = agent_view(decision_of("r", subjects=(subject,)), ID)
     assert len(view.reason) < 200
     assert view.text.count("\n") == 3

@@ -8,7 +8,7 @@ from typing import Any
 
 from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
-from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord, SubjectRecord
+from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord, ResultRecord
 from ironcurtain.model.verdict import Verdict
 
 KEY = bytes(range(32))
@@ -19,7 +19,7 @@ REVISION = "r" * 8
 def decided(number: int, **more: Any) -> DecisionRecord:
     """Return the record of the allowed read of a file."""
     value = f"/home/user/box/{number}"
-    subject = SubjectRecord(
+    subject = ResourceRecord(
         at="/path", role="read-path", value=value, verdict=Verdict.ALLOW, rule="r1", discharged=False
     )
     plain = {

@@ -10,11 +10,11 @@ from support.projects.policies import tool
 
 from ironcurtain.decision.agent_view import AgentState, agent_view
 from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.decision import Decision, SubjectDecision
+from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.model.verdict import Verdict
 
-SUBJECT = SubjectDecision(at="/path", role="write-path", value="/x", verdict=Verdict.ESCALATE, rule="r")
+SUBJECT = ResourceDecision(at="/path", role="write-path", value="/x", verdict=Verdict.ESCALATE, rule="r")
 
 
 def decision(rule: str, verdict: Verdict, reason: str = "Because.") -> Decision:

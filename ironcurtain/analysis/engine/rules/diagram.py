@@ -20,7 +20,7 @@ from ironcurtain.system.text import visible
 MAX_NODES = 50_000
 MAX_PATHS = 100_000
 FALLS_THROUGH = 0
-"""The outcome where no rule applies: denied by default, or allowed where the sandbox has discharged."""
+"""The outcome where no rule applies: denied by default, or allowed where the resource is workspace-exempt."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class GuardKey:
         roles: The roles of the resources that it looks at.
         patterns: The patterns that it looks for; `@lists` carry their members' digest. Empty for a guard
             that only asks whether there is such a resource.
-        anywhere: Whether it looks at discharged resources, too.
+        anywhere: Whether it looks at workspace-exempt resources, too.
     """
 
     roles: frozenset[str]

@@ -149,7 +149,7 @@ def _evasion(
 def _allowed_after(
     examined: Examined, rule: RuleOfTool
 ) -> Iterator[tuple[EquivalenceClass, OpaOutcome, DiagramPath]]:
-    """Yield where subjects that a rule decides in other calls are allowed, though not before it."""
+    """Yield where resources that a rule decides in other calls are allowed, though not before it."""
     meant = {
         keys
         for keys, answers in examined.answers.items()

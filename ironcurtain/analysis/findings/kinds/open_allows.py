@@ -70,7 +70,7 @@ def _reaching(tool: ToolAnnotation, registry: Registry) -> frozenset[str]:
 def _allowed(
     context: FindingContext, examined: Examined, cell: EquivalenceClass, path: DiagramPath
 ) -> WitnessQuery | None:
-    """Return a call on a path that is allowed as a whole, or else one whose subject is."""
+    """Return a call on a path that is allowed as a whole, or else one whose resource is."""
     return context.allowed_call(examined, cell, path) or context.find_call(
         examined, cell, lambda resource, _: resource[0] == _ALLOWED, path
     )

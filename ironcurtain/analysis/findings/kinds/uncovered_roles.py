@@ -82,7 +82,7 @@ def _nowhere(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
 def _allows(
     examined: Examined, keys: tuple[ResourceKey | None, ...], beside: ResourceKey | None = None
 ) -> bool:
-    """Tell whether subjects are allowed, by a rule or by a sandbox that never discharges what is beside."""
+    """Tell whether resources are allowed, by a rule or by a workspace that never exempts what is beside."""
     key = keys[0]
     if key is not None and key.discharged and beside is not None:
         return not examined.space.policies.registry[beside.role].containable

@@ -48,7 +48,7 @@ def unknown_names(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 
 def possible_roles(tool: ToolAnnotation) -> frozenset[str]:
-    """Return every role that a subject of a tool can have."""
+    """Return every role that a resource of a tool can have."""
     named = {role for argument in tool.args for role in argument.possible_roles}
     named |= {composite.role for composite in tool.composites} | {NONE}
     # A remote may be a local directory.

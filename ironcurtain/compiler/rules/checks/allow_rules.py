@@ -91,7 +91,7 @@ def _any(role: str) -> str:
 
 
 def resource_roles(tool: ToolAnnotation) -> tuple[str, ...]:
-    """Return every role that a subject of the tool can have, resource or not, each once."""
+    """Return every role that a leaf of the tool can have, of a resource or not, each once."""
     named = [role for argument in tool.args for role in argument.possible_roles]
     named += [composite.role for composite in tool.composites]
     if "git-remote-url" in named:
@@ -109,7 +109,7 @@ def _reaching(tool: ToolAnnotation, registry: Registry) -> list[str]:
 
 
 def _is_open(condition: If, role: str) -> bool:
-    """Tell whether a condition justifies every subject of a role."""
+    """Tell whether a condition justifies every resource of a role."""
     if condition.named_roles and role not in condition.named_roles:
         return False
     if role == NONE and not condition.named_roles:

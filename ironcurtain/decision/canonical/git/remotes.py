@@ -1,4 +1,4 @@
-"""Git remotes as subjects: everything that git could contact for one remote argument (specification 1.5)."""
+"""Git remotes as resources: everything that git could contact for one remote argument (specification 1.5)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ironcurtain.system.text import visible
 
 
 class RemoteCanonicalizer:
-    """Turns remote arguments of one call into subjects."""
+    """Turns remote arguments of one call into resources."""
 
     def __init__(
         self, world: HostView, server: str, resolver: Resolver, registry: Registry, working_root: str | None
@@ -26,7 +26,7 @@ class RemoteCanonicalizer:
     def given(
         self, text: str, at: str, repository: str | None, *, assume_scheme: str | None = None
     ) -> tuple[list[Resource], str]:
-        """Judge a remote that the call names; return its subjects and the text to send.
+        """Judge a remote that the call names; return its resources and the text to send.
 
         A URL is sent re-serialised, a local path as its real path, a name as given: git's own
         rewriting rules are applied to what is sent, never to another spelling of it.

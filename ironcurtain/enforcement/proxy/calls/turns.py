@@ -79,7 +79,7 @@ class CallPaths:
 
 
 def path_resources(prepared: Prepared) -> list[Resource]:
-    """Return the subjects of a call that are paths."""
+    """Return the resources of a call that are paths."""
     return [
         resource
         for resource in prepared.call.resources

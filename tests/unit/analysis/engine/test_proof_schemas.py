@@ -375,8 +375,8 @@ def test_tied_arguments_are_proved_about_and_never_found_to_break() -> None:
     result = guaranteed(bundle, never="allow", when={"roles": ("read-path",)})
     assert result.status == "not found"
     assert "calls that the tool's schema refuses" in result.reasons[0]
-    assert status_words(result) == "not proved: no counterexample found in 1 kind of subject"
-    assert status_words(result.model_copy(update={"cells": 2})).endswith("in 2 kinds of subjects")
+    assert status_words(result) == "not proved: no counterexample found in 1 kind of resource"
+    assert status_words(result.model_copy(update={"cells": 2})).endswith("in 2 kinds of resources")
     denied = bundle_of([rule("no", "deny", tool=["t"])], {"path": {"type": "string"}}, more=tied)
     assert guaranteed(denied, never="escalate", when={"roles": ("read-path",)}).status == "proved"
 

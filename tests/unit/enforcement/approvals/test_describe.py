@@ -17,7 +17,7 @@ from support.records.approvals import judge, written
 
 from ironcurtain.enforcement.approvals.describe import columns_of, describe, effect_of, rows
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus
-from ironcurtain.model.decision import SubjectDecision
+from ironcurtain.model.decision import ResourceDecision
 from ironcurtain.model.verdict import Verdict
 
 RULES = [rule("ask", "escalate", tool=["keep"])]
@@ -99,8 +99,8 @@ LONG = "/srv/" + "directory/" * 30 + "file.txt"
 FORGED = "0123456789abcdef  9:59 left  s write_file"
 
 
-def subject(role: str, value: str, verdict: Verdict = Verdict.ESCALATE) -> SubjectDecision:
-    return SubjectDecision(at="/x", role=role, value=value, verdict=verdict, rule="r")
+def subject(role: str, value: str, verdict: Verdict = Verdict.ESCALATE) -> ResourceDecision:
+    return ResourceDecision(at="/x", role=role, value=value, verdict=verdict, rule="r")
 
 
 def row_of(request: ApprovalRequest, width: int | None) -> list[str]:
@@ -108,7 +108,7 @@ def row_of(request: ApprovalRequest, width: int | None) -> list[str]:
     return rows(status, request.asked + timedelta(seconds=18), width)
 
 
-def about(*subjects: SubjectDecision, **other: Any) -> ApprovalRequest:
+def about(*subjects: ResourceDecision, **other: Any) -> ApprovalRequest:
     return written().model_copy(update={"subjects": subjects, **other})
 
 
@@ -158,7 +158,7 @@ def test_where_no_terminal_is_a_row_is_one_line() -> None:
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_resources_stand_in_a_row_in_canonical_form(subjects: list[SubjectDecision], said: str) -> None:
+def test_resources_stand_in_a_row_in_canonical_form(subjects: list[ResourceDecision], said: str) -> None:
     assert f"  {said}  " in row_of(about(*subjects), None)[0]
 
 
@@ -213,7 +213,7 @@ UNKNOWN_TOO = "Whether it changes something as well is not known."
     ],
 )
 def test_effects_are_said_no_further_than_they_are_known(
-    subjects: list[SubjectDecision], side_effects: bool, said: str
+    subjects: list[ResourceDecision], side_effects: bool, said: str
 ) -> None:
     known = {"subjects": tuple(subjects), "side_effects": side_effects, "contained": False}
     request = written().model_copy(update=known)
@@ -241,7 +241,7 @@ def test_a_read_is_no_change() -> None:
     ],
 )
 def test_a_tool_that_acts_at_its_paths_alone_and_reads_them_changes_nothing(
-    subjects: list[SubjectDecision], said: str
+    subjects: list[ResourceDecision], said: str
 ) -> None:
     known = {"subjects": tuple(subjects), "side_effects": True, "contained": True}
     assert effect_of(written().model_copy(update=known)) == said
