@@ -1,10 +1,9 @@
 """The tools of one gateway: the registry that is served, and what it tells of them.
 
-gateway = Gateway("support", tools=[get_ticket, close_ticket], permissions=["tickets:read", "tickets:write"])
+    gateway = Gateway("support", tools=[get_ticket, close_ticket], permissions=["tickets:read"])
 
-Reading a module of tools: the file that `ironcurtain serve` is given.
-
-The module is code of the team's own, as trusted as its policy: it runs in the gateway's process.
+`ironcurtain serve` reads it from a module of the team's own, which is as trusted as its policy: it runs in
+the gateway's process.
 """
 
 from __future__ import annotations

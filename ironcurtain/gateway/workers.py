@@ -1,10 +1,8 @@
-"""Where handlers run: apart from the server, and ended with their calls.
+"""Where handlers run: apart from the server, and ended with their calls, the programs that they started, too.
 
 A thread cannot be killed. One that must end is sent an exception, which ends Python code at its next step and
 code that waits in the operating system when that returns. Until then it is counted, and with too many such
 threads further calls are refused instead of piling up.
-
-Programs that handlers start: whose they are, and their end with the call that they were started for.
 
 A plain handler has a thread of its own, so the children of that thread are its programs. Asynchronous ones
 share a thread. There the interpreter tells of each start before it happens (an audit hook): the child that

@@ -259,8 +259,8 @@ def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
     from ironcurtain.integrations.gate.report import gate_report
 
     def judged(recorded: Baseline) -> GateOutcome:
-        subject = unpublished(recorded, project, output, datetime.now(UTC).date())
-        report = gate_report("verify", subject.bundle, engine, run_checks(subject))
+        reviewed = unpublished(recorded, project, output, datetime.now(UTC).date())
+        report = gate_report("verify", reviewed.bundle, engine, run_checks(reviewed))
         return GateOutcome(report, tuple(plain_text(report).splitlines()))
 
     return judged

@@ -101,13 +101,13 @@ def command(
     from ironcurtain.enforcement.approvals.inbox import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.integrations.doctor.checks import examine, exit_of
-    from ironcurtain.integrations.doctor.subject import GatewayFiles, Installation
+    from ironcurtain.integrations.doctor.installation import GatewayFiles, Installation
     from ironcurtain.settings import user_directory
 
     project, problem = _project(config)
     files = (project.path("output") / "bundle", project.path("servers"))
     named = bundle or servers or config or project.file or problem
-    subject = Installation(
+    installation = Installation(
         bundle=Path(bundle) if bundle else files[0],
         servers=Path(servers) if servers else files[1],
         project=bool(named) or any(path.exists() for path in files),
@@ -134,7 +134,7 @@ def command(
         state=state,
         online=online,
     )
-    report = examine(subject)
+    report = examine(installation)
     if format_ == "json":
         print_json(report)
         return exit_of(report)

@@ -39,7 +39,7 @@ from ironcurtain.enforcement.facts.memory_report import SessionState
 from ironcurtain.enforcement.proxy.status.report import ProxyStatus, Status
 from ironcurtain.gateway.principal import PermissionsFile, TokenSettings
 from ironcurtain.integrations.clients.report import ClientReport
-from ironcurtain.integrations.doctor.subject import DoctorReport
+from ironcurtain.integrations.doctor.installation import DoctorReport
 from ironcurtain.integrations.gate.change_approvals import DiffApprovals
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.decision import Decision

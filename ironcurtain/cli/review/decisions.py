@@ -51,10 +51,10 @@ def as_text(decision: Decision) -> str:
     ]
     if decision.clause:
         lines.append(f"  clause:  {visible(decision.clause)} {visible(decision.clause_text or '')}".rstrip())
-    for subject in decision.subjects:
-        where = subject.at or "the call"
-        shown = f"{subject.role} {visible(subject.value)}" if subject.at else subject.role
-        lines.append(f"  {subject.verdict.upper():8} {visible(where)}: {shown}  ({visible(subject.rule)})")
+    for resource in decision.subjects:
+        where = resource.at or "the call"
+        shown = f"{resource.role} {visible(resource.value)}" if resource.at else resource.role
+        lines.append(f"  {resource.verdict.upper():8} {visible(where)}: {shown}  ({visible(resource.rule)})")
     lines += [f"  check:   {visible(each.clause)} {visible(each.text)}" for each in decision.checks]
     if decision.verdict is not Verdict.ALLOW:
         lines.append(f"  to change it: {_change(decision)}")

@@ -101,8 +101,8 @@ def command(
         uncovered,
     )
     from ironcurtain.integrations.gate.checks.behaviour import guarantee_check
+    from ironcurtain.integrations.gate.policy_under_review import Document
     from ironcurtain.integrations.gate.report import compared, gate_report
-    from ironcurtain.integrations.gate.subject import Document
     from ironcurtain.model.guarantees import Guarantees
     from ironcurtain.system.files import load
 

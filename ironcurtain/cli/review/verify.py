@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ironcurtain.compiler.verify.gate_report import Check
     from ironcurtain.integrations.gate.change_approvals import DiffApprovals
     from ironcurtain.integrations.gate.git import Commit
+    from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
     from ironcurtain.integrations.gate.reading import GateInputs
-    from ironcurtain.integrations.gate.subject import PolicyUnderReview
 
 _PERCENT = Number(0, 100)
 
@@ -138,12 +138,12 @@ def command(
         report = gate_report("verify", read, engine, checks)
         emit(report, format_, files, quiet=quiet)
         return exit_of(report)
-    subject = read_policy_under_review(read, given, engine, datetime.now(UTC).date())
-    older = _Older.of(against, given, subject) if against is not None else None
-    checks = signed + run_published(subject)
+    reviewed = read_policy_under_review(read, given, engine, datetime.now(UTC).date())
+    older = _Older.of(against, given, reviewed) if against is not None else None
+    checks = signed + run_published(reviewed)
     difference = None
     if older is not None:
-        more, difference = _compare(subject, older)
+        more, difference = _compare(reviewed, older)
         checks += more
     report = gate_report("verify", read, engine, checks, difference)
     emit(report, format_, files, quiet=quiet)
@@ -159,17 +159,17 @@ class _Older:
     approvals: DiffApprovals | None
 
     @classmethod
-    def of(cls, ref: str, given: GateInputs, subject: PolicyUnderReview) -> _Older:
+    def of(cls, ref: str, given: GateInputs, reviewed: PolicyUnderReview) -> _Older:
         from ironcurtain.integrations.gate.change_approvals import read_approvals
         from ironcurtain.integrations.gate.git import Commit
 
         commit = Commit.of(ref, given.bundle.absolute().parent)
-        file = subject.approvals_file.path
+        file = reviewed.approvals_file.path
         approvals = read_approvals(file, must_exist=given.approvals is not None)
         return cls(commit, commit.bundle(given.bundle), approvals)
 
 
-def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
+def _compare(reviewed: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ...], Difference | None]:
     """Judge what changed since an older policy; no difference where there is none to be had."""
     from ironcurtain.integrations.gate.change_approvals import difference_check
     from ironcurtain.integrations.gate.checks.all_checks import run_check
@@ -178,10 +178,10 @@ def _compare(subject: PolicyUnderReview, older: _Older) -> tuple[tuple[Check, ..
     differences: list[Difference] = []
 
     def judged() -> tuple[Check, ...]:
-        differences.append(compared(older.bundle, subject.bundle, subject.scenarios.world, subject.engine))
-        sampled = subject.demands.difference == "sampled"
-        file = subject.approvals_file.path
-        return (difference_check(differences[0], older.approvals, file, subject.today, sampled=sampled),)
+        differences.append(compared(older.bundle, reviewed.bundle, reviewed.scenarios.world, reviewed.engine))
+        sampled = reviewed.demands.difference == "sampled"
+        file = reviewed.approvals_file.path
+        return (difference_check(differences[0], older.approvals, file, reviewed.today, sampled=sampled),)
 
     checks = run_check("difference", judged)
-    return (*checks, dropped_guarantees(subject, older.commit)), differences[0] if differences else None
+    return (*checks, dropped_guarantees(reviewed, older.commit)), differences[0] if differences else None

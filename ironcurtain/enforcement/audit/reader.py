@@ -1,8 +1,7 @@
 """Reading audit logs: records in their order, also while they are written, and what is wrong with a log.
 
-Verifying a log: every changed, removed, added, reordered or cut-off line is found.
-
-Without the head a log cannot be told from a beginning of itself, and the result says so.
+Every changed, removed, added, reordered or cut-off line is found. Without its head a log cannot be told from
+a beginning of itself, and the result says so.
 """
 
 from __future__ import annotations

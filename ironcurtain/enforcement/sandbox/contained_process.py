@@ -1,9 +1,9 @@
-"""Starting a server inside the sandbox: its private files, the command that does it, and their end.
+"""Starting a server inside the sandbox: its private directory, the command that starts it, and its end.
 
-The private directory of one started server, and what stands in for places that must not come into being.
-
-A place that is not there is held by something empty that stands in for it, mounted read-only. A mount goes
-with what is below it, for every server that has it: so that stays until the last of them has ended.
+The private directory holds what the sandbox's program reads, and placeholder mounts. A placeholder keeps a
+server from creating a protected path that is not there yet: something empty, mounted read-only in its place.
+Such a mount goes with what is below it, for every server that has it, so it stays until the last of these
+servers has ended.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Changes of one object in a text: members out, a member in, everything else to the letter as it was.
 
-Reading JSON with comments so that a place in it can be changed and all else stays as it is.
-
-Clients keep their configuration as JSON or as JSON with comments and trailing commas. `parse` accepts the
-latter, which includes the former, and says for each value and member where it stands in the text.
+Clients keep their configuration as JSON, or as JSON with comments and trailing commas. `parse` accepts both,
+and says for each value and member where it stands in the text, so that only that place is changed.
 """
 
 from __future__ import annotations

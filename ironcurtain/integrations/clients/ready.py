@@ -1,8 +1,7 @@
-"""Whether servers that move would run behind the proxy, and fetching those whose command fetches them.
+"""Whether the servers of a client would run behind the proxy, and fetching those whose command fetches them.
 
-How a client starts this program: from any directory, with any search path, and by absolute paths.
-
-Which of a client's servers are in the collection of well-known ones, by the package that they run.
+Also how a client starts this program (from any directory, with any search path, by absolute paths), and which
+of its servers are in the collection of well-known ones, by the package that they run.
 """
 
 from __future__ import annotations

@@ -9,10 +9,9 @@
 A generation is named by the servers that moved and by how the proxy is started; the client's entry names it.
 So whichever state a crash leaves the client's file in, what belongs to that state is there.
 
-Tokens and passwords of servers that move behind the proxy: out of our files, into the system's key store.
-
-What counts is a value of `env` or `headers` whose name says what it is. Our files then hold its name in the
-store; the backup, too, which is put together again byte for byte.
+Tokens and passwords of the servers that move go into the system's key store: the values of `env` and
+`headers` whose names say so. Our files hold their names there; the backup, too, which is put together again
+byte for byte.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from ironcurtain.enforcement.audit.log_paths import SUFFIX, logs_in, read_key, s
 from ironcurtain.enforcement.audit.reader import is_written, verify
 from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
 from ironcurtain.errors import AuditError, IronCurtainError
-from ironcurtain.integrations.doctor.subject import (
+from ironcurtain.integrations.doctor.installation import (
     Diagnosis,
     Installation,
     failed,
@@ -26,30 +26,31 @@ _LOGS = 10
 _LITTLE_SPACE = 16 << 20
 
 
-def audit(subject: Installation) -> Iterator[Diagnosis]:
+def audit(installation: Installation) -> Iterator[Diagnosis]:
     """Verify the newest audit logs against their heads."""
-    path = subject.user / _AUDIT_KEY
+    path = installation.user / _AUDIT_KEY
     try:
         key = read_key(path) if path.exists() else None
     except IronCurtainError as error:
         fix = f"Run `chmod 600 {visible(str(path))}`." if others_have_access(path.stat()) else ""
         yield from failed("audit", error, fix)
         key = None
-    yield from _room(subject.audit)
-    logs = logs_in(subject.audit)
+    yield from _room(installation.audit)
+    logs = logs_in(installation.audit)
     newest = sorted(logs, key=lambda log: (log.stat().st_mtime_ns, log.name))[-_LOGS:]
-    heads = sorted((subject.audit / "heads").glob("*.json"))
-    gone = [head.stem for head in heads if not (subject.audit / f"{head.stem}{SUFFIX}").exists()]
+    heads = sorted((installation.audit / "heads").glob("*.json"))
+    gone = [head.stem for head in heads if not (installation.audit / f"{head.stem}{SUFFIX}").exists()]
     for session in gone:
         what = f"the log {visible(session)} was removed, and its head is still there"
-        fix = f"Restore {visible(str(subject.audit / session))}{SUFFIX} from a backup, or remove its head."
+        log = visible(str(installation.audit / session))
+        fix = f"Restore {log}{SUFFIX} from a backup, or remove its head."
         yield Diagnosis(name="audit", status="fail", what=what, fix=fix)
     intact = 0
     for log in newest:
         session = log.name.removesuffix(SUFFIX)
-        yield from _writer(subject, session)
+        yield from _writer(installation, session)
         try:
-            verification = verify(session_log(subject.audit, session), key=key)
+            verification = verify(session_log(installation.audit, session), key=key)
         except IronCurtainError as error:
             yield from failed("audit", error)
             continue
@@ -60,7 +61,7 @@ def audit(subject: Installation) -> Iterator[Diagnosis]:
             yield Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)
         if verification.intact and verification.truncation != "checked":
             what = f"the log {session} has no head, so a cut-off end cannot be seen"
-            fix = f"Restore {visible(str(subject.audit / 'heads' / f'{session}.json'))} from a backup."
+            fix = f"Restore {visible(str(installation.audit / 'heads' / f'{session}.json'))} from a backup."
             yield Diagnosis(name="audit", status="warn", what=what, fix=fix)
     if intact == len(newest) and not gone:
         if len(logs) > len(newest):
@@ -85,15 +86,16 @@ def _room(place: Path) -> Iterator[Diagnosis]:
         yield _refusing(what, "Free some space: old logs can be moved elsewhere with their heads.")
 
 
-def _writer(subject: Installation, session: str) -> Iterator[Diagnosis]:
+def _writer(installation: Installation, session: str) -> Iterator[Diagnosis]:
     """Look who writes a log: nobody else can then use the session's name."""
-    if not is_written(session_log(subject.audit, session)) or is_running(_status(session)):
+    if not is_written(session_log(installation.audit, session)) or is_running(_status(session)):
         return
+    heads = visible(str(installation.audit / "heads"))
     yield Diagnosis(
         name="audit",
         status="warn",
         what=f"some process, no proxy that tells of itself, writes the log {session}: no other can",
-        fix=f"End it (`lsof {visible(str(subject.audit / 'heads'))}` names it), or give another --session.",
+        fix=f"End it (`lsof {heads}` names it), or give another --session.",
         code=AuditError.code,
     )
 

@@ -9,6 +9,7 @@ import platformdirs
 from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, SystemFailedError
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
+from ironcurtain.integrations.doctor.installation import Diagnosis, DoctorReport, Installation, failed
 from ironcurtain.integrations.doctor.policy import bundle
 from ironcurtain.integrations.doctor.project import (
     approvals,
@@ -23,17 +24,16 @@ from ironcurtain.integrations.doctor.project import (
 from ironcurtain.integrations.doctor.proxies import nodes, proxies, publishing
 from ironcurtain.integrations.doctor.servers import gateways, servers
 from ironcurtain.integrations.doctor.state import state
-from ironcurtain.integrations.doctor.subject import Diagnosis, DoctorReport, Installation, failed
 from ironcurtain.system.extras import missing_extra
 from ironcurtain.system.text import visible
 
 _NAME = "ironcurtain"
 
 
-def places(subject: Installation) -> Iterator[Diagnosis]:
+def places(installation: Installation) -> Iterator[Diagnosis]:
     """Name each directory of ours that is there, and what it holds."""
     for place, held in (
-        (subject.user, "keys, approvals, audit logs, backups of wrapped clients: worth keeping"),
+        (installation.user, "keys, approvals, audit logs, backups of wrapped clients: worth keeping"),
         (platformdirs.user_data_path(_NAME), "fetched servers, which can be fetched again"),
         (platformdirs.user_cache_path(_NAME), "an OPA, which can be installed again"),
     ):
@@ -41,10 +41,10 @@ def places(subject: Installation) -> Iterator[Diagnosis]:
             yield Diagnosis(name="place", status="ok", what=f"{visible(str(place))}: {held}")
 
 
-def project(subject: Installation) -> Iterator[Diagnosis]:
+def project(installation: Installation) -> Iterator[Diagnosis]:
     """Say where there is no project to look at."""
-    if not subject.project:
-        where = visible(str(subject.cwd))
+    if not installation.project:
+        where = visible(str(installation.cwd))
         yield Diagnosis(
             name="project",
             status="skip",
@@ -77,13 +77,13 @@ CHECKS: tuple[Callable[[Installation], Iterator[Diagnosis]], ...] = (
 _OF_A_PROJECT = frozenset({model, bundle, servers, gateways, decision})
 
 
-def examine(subject: Installation) -> DoctorReport:
+def examine(installation: Installation) -> DoctorReport:
     """Look at everything; what fails does not keep the rest from being looked at.
 
     Outside a project that is all that does not need one.
     """
-    checks = [check for check in CHECKS if subject.project or check not in _OF_A_PROJECT]
-    diagnoses = tuple(diagnosis for check in checks for diagnosis in _looked_at(check, subject))
+    checks = [check for check in CHECKS if installation.project or check not in _OF_A_PROJECT]
+    diagnoses = tuple(diagnosis for check in checks for diagnosis in _looked_at(check, installation))
     return DoctorReport(ok=all(each.status != "fail" for each in diagnoses), checks=diagnoses)
 
 
@@ -93,10 +93,10 @@ def exit_of(report: DoctorReport) -> Exit:
 
 
 def _looked_at(
-    check: Callable[[Installation], Iterator[Diagnosis]], subject: Installation
+    check: Callable[[Installation], Iterator[Diagnosis]], installation: Installation
 ) -> Iterator[Diagnosis]:
     try:
-        yield from check(subject)
+        yield from check(installation)
     except ImportError as error:
         yield from failed(check.__name__, missing_extra(error) or _broken(error))
     except IronCurtainError as error:

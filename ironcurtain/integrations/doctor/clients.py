@@ -14,7 +14,7 @@ from ironcurtain.integrations.clients.migration_plan import is_switched_off, of_
 from ironcurtain.integrations.clients.store import BackupStore
 from ironcurtain.integrations.clients.target import CLIENTS, MAX_BYTES, ConfigLocation, places, read_document
 from ironcurtain.integrations.clients.unwrap import ENTRY
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.servers.config import load_servers
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue
@@ -25,21 +25,21 @@ _SHEBANG_BYTES = 4_096
 _NO_PROGRAM = "which is no program"
 
 
-def clients(subject: Installation) -> Iterator[Diagnosis]:
+def clients(installation: Installation) -> Iterator[Diagnosis]:
     """Look at the clients that were named, which have to be wrapped, or else at all that are there."""
     count = 0
-    for name in subject.clients or CLIENTS:
-        existing = [place for place in places(name, None, subject.cwd) if place.path.exists()]
+    for name in installation.clients or CLIENTS:
+        existing = [place for place in places(name, None, installation.cwd) if place.path.exists()]
         # In the home directory the project's file can be the user's own.
         there = list({place.path.resolve(): place for place in existing}.values())
         count += len(there)
-        if subject.clients and not there:
+        if installation.clients and not there:
             what = f"{visible(name)} has no configuration"
             fix = "Start the client once, or name the file that it reads."
             yield Diagnosis(name=f"client/{visible(name)}", status="fail", what=what, fix=fix)
         for place in there:
-            yield from _client(place, demanded=bool(subject.clients))
-    if not count and not subject.clients:
+            yield from _client(place, demanded=bool(installation.clients))
+    if not count and not installation.clients:
         yield Diagnosis(name="client", status="ok", what="no client's configuration was found")
 
 

@@ -20,7 +20,7 @@ from ironcurtain.errors import (
     NewerFormatError,
     SeveralErrors,
 )
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.system import json_text
 from ironcurtain.system.ownership import check_own_bundle
 from ironcurtain.system.text import visible
@@ -28,24 +28,24 @@ from ironcurtain.system.text import visible
 _UNSIGNED = "Give --verify-key FILE here and to the proxy (docs/signing.md)."
 
 
-def bundle(subject: Installation) -> Iterator[Diagnosis]:
+def bundle(installation: Installation) -> Iterator[Diagnosis]:
     """Look at the bundle: there, intact, signed where a key is known, and its Rego what its rules say."""
-    if not subject.bundle.exists():
+    if not installation.bundle.exists():
         yield Diagnosis(
             name="bundle",
             status="fail",
-            what=f"there is no bundle at {visible(str(subject.bundle))}",
+            what=f"there is no bundle at {visible(str(installation.bundle))}",
             fix="Run `ironcurtain compile`, or name one with --bundle.",
             code=BundleIntegrityError.code,
         )
         return
     try:
         trust = Trust.of(
-            verify_key=subject.verify_key,
-            expect_revision=subject.expect_revision,
-            min_serial=subject.min_serial,
+            verify_key=installation.verify_key,
+            expect_revision=installation.expect_revision,
+            min_serial=installation.min_serial,
         )
-        read = open_bundle(subject.bundle, trust)
+        read = open_bundle(installation.bundle, trust)
     except IronCurtainError as error:
         yield from failed("bundle", error, _fix(error))
         return
@@ -56,9 +56,9 @@ def bundle(subject: Installation) -> Iterator[Diagnosis]:
         yield Diagnosis(name="bundle", status="ok", what=f"{what}, as expected")
     else:
         yield from _ownership(
-            subject, f"{what}, {trust.signature_words(read)}: nothing says that it is yours"
+            installation, f"{what}, {trust.signature_words(read)}: nothing says that it is yours"
         )
-    yield from _stale(subject, read)
+    yield from _stale(installation, read)
     try:
         check_rendered(read)
     except IronCurtainError as error:
@@ -82,22 +82,22 @@ def _unusable(read: Bundle) -> Iterator[Diagnosis]:
                 )
 
 
-def _ownership(subject: Installation, what: str) -> Iterator[Diagnosis]:
+def _ownership(installation: Installation, what: str) -> Iterator[Diagnosis]:
     """Look who else could change a bundle that nothing vouches for: a proxy refuses to start with it."""
     try:
-        check_own_bundle(subject.bundle)
+        check_own_bundle(installation.bundle)
     except IronCurtainError as error:
         yield from failed("bundle", error)
     else:
         yield Diagnosis(name="bundle", status="warn", what=what, fix=_UNSIGNED)
 
 
-def _stale(subject: Installation, read: Bundle) -> Iterator[Diagnosis]:
+def _stale(installation: Installation, read: Bundle) -> Iterator[Diagnosis]:
     """Hold a project's bundle against the constitution and the signed archive beside it."""
-    if subject.sources is None:
+    if installation.sources is None:
         return
     try:
-        text, _ = read_constitution(*subject.sources)
+        text, _ = read_constitution(*installation.sources)
     except IronCurtainError as error:
         yield from failed("bundle", error)
         return
@@ -109,7 +109,7 @@ def _stale(subject: Installation, read: Bundle) -> Iterator[Diagnosis]:
             what="the constitution was changed after the bundle was made, and that is not enforced",
             fix="Run `ironcurtain compile`.",
         )
-    signed = subject.bundle.parent / SIGNED_ARCHIVE
+    signed = installation.bundle.parent / SIGNED_ARCHIVE
     if not signed.exists():
         return
     try:

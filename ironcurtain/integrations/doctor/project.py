@@ -23,7 +23,7 @@ from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.private_directory import PrivateDirectory, check_outside
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import IronCurtainError, ModelFailedError
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.policy import Policy
@@ -80,12 +80,12 @@ def check_packages(requirements: Iterable[str]) -> Iterator[Diagnosis]:
         yield Diagnosis(name="packages", status="ok", what=what)
 
 
-def engine_program(subject: Installation) -> Iterator[Diagnosis]:
+def engine_program(installation: Installation) -> Iterator[Diagnosis]:
     """Look for OPA."""
     try:
-        program = find(subject.opa)
+        program = find(installation.opa)
     except IronCurtainError as error:
-        if not subject.engine:
+        if not installation.engine:
             yield from failed("opa", error)
             return
         what = f"{error.what}; the nodes decide, and only compiling needs one here"
@@ -94,21 +94,21 @@ def engine_program(subject: Installation) -> Iterator[Diagnosis]:
         yield Diagnosis(name="opa", status="ok", what=f"OPA {program.version}, {visible(str(program.path))}")
 
 
-def decision(subject: Installation) -> Iterator[Diagnosis]:
+def decision(installation: Installation) -> Iterator[Diagnosis]:
     """Start an engine as enforcement does, and let it decide one call."""
-    servers = subject.servers if subject.servers.exists() else None
+    servers = installation.servers if installation.servers.exists() else None
     try:
         with Policy.load(
-            subject.bundle,
-            sandbox=subject.workspace,
+            installation.bundle,
+            sandbox=installation.workspace,
             servers=servers,
-            opa=subject.opa,
-            verify_key=subject.verify_key,
-            expect_revision=subject.expect_revision,
-            min_serial=subject.min_serial,
-            engine=subject.engine,
-            engine_ca=subject.engine_ca,
-            engine_token_file=subject.engine_token_file,
+            opa=installation.opa,
+            verify_key=installation.verify_key,
+            expect_revision=installation.expect_revision,
+            min_serial=installation.min_serial,
+            engine=installation.engine,
+            engine_ca=installation.engine_ca,
+            engine_token_file=installation.engine_token_file,
         ) as policy:
             decided = _one_decision(policy)
     except IronCurtainError as error:
@@ -146,23 +146,25 @@ _OK = 200
 _REFUSED = {401, 403}
 
 
-def settings(subject: Installation) -> Iterator[Diagnosis]:
+def settings(installation: Installation) -> Iterator[Diagnosis]:
     """Look at the project's settings and at the user's own."""
-    if subject.problem is not None:
-        yield from failed("settings", subject.problem, "Everything below is looked at with default settings.")
+    if installation.problem is not None:
+        yield from failed(
+            "settings", installation.problem, "Everything below is looked at with default settings."
+        )
     try:
-        load_user_config(subject.user / FILE_NAME)
+        load_user_config(installation.user / FILE_NAME)
     except IronCurtainError as error:
         yield from failed("settings", error)
     else:
-        if subject.problem is None:
+        if installation.problem is None:
             yield Diagnosis(name="settings", status="ok", what="the settings can be read")
 
 
-def model(subject: Installation) -> Iterator[Diagnosis]:
+def model(installation: Installation) -> Iterator[Diagnosis]:
     """Look whether the models that compile could be asked; without `online` nobody is."""
     services: dict[str, Service] = {}
-    for named in subject.models:
+    for named in installation.models:
         if named == MANUAL:
             continue
         try:
@@ -172,15 +174,15 @@ def model(subject: Installation) -> Iterator[Diagnosis]:
         else:
             services[service.name] = service
     for service in services.values():
-        yield from _service(subject, service)
-    if {*subject.models} <= {MANUAL}:
+        yield from _service(installation, service)
+    if {*installation.models} <= {MANUAL}:
         yield Diagnosis(name="model", status="ok", what="a person answers a compile's questions")
 
 
-def _service(subject: Installation, service: Service) -> Iterator[Diagnosis]:
+def _service(installation: Installation, service: Service) -> Iterator[Diagnosis]:
     """Look whether a provider could be asked."""
     try:
-        access = access_to(service, load_user_config(subject.user / FILE_NAME))
+        access = access_to(service, load_user_config(installation.user / FILE_NAME))
     except ModelFailedError as error:  # whoever only enforces needs no key
         yield Diagnosis(name="model", status="warn", what=error.what, fix=error.hint, code=error.code)
         return
@@ -195,7 +197,7 @@ def _service(subject: Installation, service: Service) -> Iterator[Diagnosis]:
             fix=f"Run `pip install 'ironcurtain[{service.name}]'`.",
             code=ModelFailedError.code,
         )
-    elif subject.online:
+    elif installation.online:
         yield _ask(access)
     else:
         what = f"there is a way to {service.title}; nobody asked whether it leads there"
@@ -243,10 +245,13 @@ def _fails(what: str, fix: str) -> Diagnosis:
 _PRIVATE_MARK = b"PRIVATE KEY"
 
 
-def approvals(subject: Installation) -> Iterator[Diagnosis]:
+def approvals(installation: Installation) -> Iterator[Diagnosis]:
     """Look at the approvals directory and its key: private, and out of reach of agent and servers."""
-    place, key = subject.approvals
-    reachable = [*([subject.workspace] if subject.workspace is not None else []), *_working_roots(subject)]
+    place, key = installation.approvals
+    reachable = [
+        *([installation.workspace] if installation.workspace is not None else []),
+        *_working_roots(installation),
+    ]
     try:
         if not os.path.lexists(place):
             check_outside(place, reachable)
@@ -262,18 +267,18 @@ def approvals(subject: Installation) -> Iterator[Diagnosis]:
         yield Diagnosis(name="approvals", status="ok", what=f"{visible(str(place))} is private")
 
 
-def _working_roots(subject: Installation) -> list[Path]:
+def _working_roots(installation: Installation) -> list[Path]:
     try:
-        config = load_servers(subject.servers)
+        config = load_servers(installation.servers)
     except IronCurtainError:  # the part servers says why
         return []
     roots = (server.working_root for server in config.servers.values())
     return [config.directory / Path(root).expanduser() for root in roots if root is not None]
 
 
-def keys(subject: Installation) -> Iterator[Diagnosis]:
+def keys(installation: Installation) -> Iterator[Diagnosis]:
     """Look who can read the private keys in the user's own directory."""
-    found = sorted(path for path in _files(subject.user) if _is_private_key(path))
+    found = sorted(path for path in _files(installation.user) if _is_private_key(path))
     for path in found:
         status = path.stat()
         if others_have_access(status):

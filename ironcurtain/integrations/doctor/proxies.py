@@ -26,7 +26,7 @@ from ironcurtain.errors import (
     ServerFailedError,
     SystemFailedError,
 )
-from ironcurtain.integrations.doctor.subject import (
+from ironcurtain.integrations.doctor.installation import (
     Diagnosis,
     Installation,
     failed,
@@ -41,7 +41,7 @@ from ironcurtain.system.text import counted, visible
 _SECONDS = 30.0
 
 
-def proxies(subject: Installation) -> Iterator[Diagnosis]:
+def proxies(installation: Installation) -> Iterator[Diagnosis]:
     """Look at each proxy that tells of itself."""
     count = 0
     for path in sorted(status_directory().glob("*.json")):
@@ -58,7 +58,7 @@ def proxies(subject: Installation) -> Iterator[Diagnosis]:
             fix = "It runs: look at it with the version of IronCurtain that its client starts."
             yield from failed(name, error, fix)
             continue
-        wrong = list(_wrong(name, status, _revision(subject)))
+        wrong = list(_wrong(name, status, _revision(installation)))
         yield from wrong
         if not wrong:
             yield Diagnosis(name=name, status="ok", what=_well(status))
@@ -121,9 +121,9 @@ def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Dia
         )
 
 
-def _revision(subject: Installation) -> str | None:
+def _revision(installation: Installation) -> str | None:
     try:
-        return Bundle.read(subject.bundle).revision
+        return Bundle.read(installation.bundle).revision
     except IronCurtainError:
         return None
 
@@ -154,17 +154,19 @@ _CHECK = "See docs/remote-engine.md."
 _SCHEMES = ("http://", "https://")
 
 
-def nodes(subject: Installation) -> Iterator[Diagnosis]:
+def nodes(installation: Installation) -> Iterator[Diagnosis]:
     """Ask each node that was named whether it serves the bundle."""
     try:
-        named = Nodes.of(subject.engine, ca=subject.engine_ca, token_file=subject.engine_token_file)
+        named = Nodes.of(
+            installation.engine, ca=installation.engine_ca, token_file=installation.engine_token_file
+        )
     except IronCurtainError as error:
         yield from failed("node", error)
         return
     if named is None:
         return
     try:
-        revision = Bundle.read(subject.bundle).revision
+        revision = Bundle.read(installation.bundle).revision
     except IronCurtainError:
         yield Diagnosis(name="node", status="skip", what="the bundle cannot be read")
         return
@@ -183,15 +185,15 @@ def of_node(node: NodeStatus) -> Diagnosis:
     )
 
 
-def publishing(subject: Installation) -> Iterator[Diagnosis]:
+def publishing(installation: Installation) -> Iterator[Diagnosis]:
     """Look whether a bundle could be published to the places that were named; nothing is written."""
-    for target in subject.publish_to:
+    for target in installation.publish_to:
         name = f"publish/{visible(target)}"
         if not target.lower().startswith(_SCHEMES):
             yield _directory(name, Path(target))
             continue
         try:
-            token = subject.publish_token_file
+            token = installation.publish_token_file
             held = held_by_server(target, read_token(Path(token)) if token is not None else None)
         except IronCurtainError as error:
             fix = "Start the server, and check the address and --publish-token-file (docs/publish.md)."

@@ -27,7 +27,7 @@ from ironcurtain.errors import FetchError, GatewayError, IronCurtainError, Sandb
 from ironcurtain.gateway.gateway import Gateway, load_gateway
 from ironcurtain.gateway.option_positions import option_positions
 from ironcurtain.gateway.principal import read_permissions
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.listing import Tools, list_reachable
@@ -92,19 +92,19 @@ _FIXES = (
 )
 
 
-def servers(subject: Installation) -> Iterator[Diagnosis]:
+def servers(installation: Installation) -> Iterator[Diagnosis]:
     """Read the configuration, start each server, list its tools, and hold them against the bundle."""
     try:
-        config = load_servers(subject.servers)
+        config = load_servers(installation.servers)
     except IronCurtainError as error:
         yield from failed("servers", error)
         return
-    yield from _own(subject)
+    yield from _own(installation)
     told: list[str] = []
     try:
-        live, broken = list_reachable(config, contained_visits(told.append), timeout=subject.timeout)
+        live, broken = list_reachable(config, contained_visits(told.append), timeout=installation.timeout)
     except SandboxMissingError:
-        live, broken = _uncontained(subject, config)
+        live, broken = _uncontained(installation, config)
     for name in config.servers:
         if name in live:
             yield Diagnosis(
@@ -121,10 +121,10 @@ def servers(subject: Installation) -> Iterator[Diagnosis]:
             is_told = isinstance(each, FetchError | GatewayError)
             fix = "" if is_told else _by_hand(config, name)
             yield from failed(f"servers/{name}", each, fix)
-    yield from _drift(subject, live)
+    yield from _drift(installation, live)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
     yield from what_stands_open(config, Path.home())
-    yield from _reach(subject, config)
+    yield from _reach(installation, config)
     yield from _tried(told)
 
 
@@ -143,20 +143,20 @@ def _unfetched(config: ServerConfig, name: str) -> FetchError | None:
     return None
 
 
-def _own(subject: Installation) -> Iterator[Diagnosis]:
+def _own(installation: Installation) -> Iterator[Diagnosis]:
     """Look who else could change the configuration: a proxy refuses to start with it."""
     try:
-        check_own(subject.servers, "the servers' file")
+        check_own(installation.servers, "the servers' file")
     except IronCurtainError as error:
         yield from failed("servers", error)
 
 
 def _uncontained(
-    subject: Installation, config: ServerConfig
+    installation: Installation, config: ServerConfig
 ) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
     """Read the servers that need not be contained."""
     free = [name for name, each in config.servers.items() if each.sandbox is False or not each.command]
-    return list_reachable(config, contained_visits(lambda _: None), only=free, timeout=subject.timeout)
+    return list_reachable(config, contained_visits(lambda _: None), only=free, timeout=installation.timeout)
 
 
 def _tried(told: list[str]) -> Iterator[Diagnosis]:
@@ -226,10 +226,10 @@ def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
         yield Diagnosis(name="sandbox", status="ok", what=what)
 
 
-def _reach(subject: Installation, config: ServerConfig) -> Iterator[Diagnosis]:
+def _reach(installation: Installation, config: ServerConfig) -> Iterator[Diagnosis]:
     """Hold what the rules permit against what the sandboxes let through."""
     try:
-        content = PolicyContent.of(Bundle.read(subject.bundle))
+        content = PolicyContent.of(Bundle.read(installation.bundle))
     except IronCurtainError:
         yield Diagnosis(name="sandbox", status="skip", what="what rules permit is not known without a bundle")
         return
@@ -264,9 +264,9 @@ def _by_hand(config: ServerConfig, name: str) -> str:
     return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
 
 
-def _drift(subject: Installation, live: Tools) -> Iterator[Diagnosis]:
+def _drift(installation: Installation, live: Tools) -> Iterator[Diagnosis]:
     try:
-        content = PolicyContent.of(Bundle.read(subject.bundle))
+        content = PolicyContent.of(Bundle.read(installation.bundle))
     except IronCurtainError:
         yield Diagnosis(name="drift", status="skip", what="the bundle cannot be read")
         return
@@ -286,10 +286,10 @@ def _drift(subject: Installation, live: Tools) -> Iterator[Diagnosis]:
         yield Diagnosis(name="drift", status="ok", what=f"{report.unchanged} tools are as annotated")
 
 
-def gateways(subject: Installation) -> Iterator[Diagnosis]:
+def gateways(installation: Installation) -> Iterator[Diagnosis]:
     """Read each gateway's module, and hold against it the files that `ironcurtain serve` is given."""
     try:
-        config = load_servers(subject.servers)
+        config = load_servers(installation.servers)
     except IronCurtainError:  # the part servers says why
         return
     found: dict[str, Gateway] = {}
@@ -304,7 +304,7 @@ def gateways(subject: Installation) -> Iterator[Diagnosis]:
         yield from _declared(name, found[name])
     if not found:
         return
-    files = subject.gateway_files
+    files = installation.gateway_files
     known = frozenset().union(*(gateway.permissions for gateway in found.values()))
     if files.permissions is not None:
         yield from _permissions(files.permissions, known)

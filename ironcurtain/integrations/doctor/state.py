@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from ironcurtain.enforcement.facts.totals.store import StoreError
 from ironcurtain.enforcement.facts.totals.store_place import StorePlace
 from ironcurtain.errors import IronCurtainError, SystemFailedError
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation, failed
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.system.text import visible
 
 _NAME = "state"
 
 
-def state(subject: Installation) -> Iterator[Diagnosis]:
+def state(installation: Installation) -> Iterator[Diagnosis]:
     """Read the store of totals, as far as there is one; nothing is written."""
     try:
-        place = StorePlace.parse(subject.state)
+        place = StorePlace.parse(installation.state)
     except IronCurtainError as error:
         yield from failed(_NAME, error)
         return
     if place.file is not None and not os.path.lexists(place.file):
-        if subject.state is not None:
+        if installation.state is not None:
             what = f"{visible(str(place.file))} is not there yet: it is made when the first total is read"
             yield Diagnosis(name=_NAME, status="ok", what=what)
         return

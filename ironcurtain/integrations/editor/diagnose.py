@@ -1,15 +1,10 @@
 """What is wrong with an open document, said by the functions that `lint` and `compile` call.
 
-No model is asked, no server started and no engine run here; see `verified.py` for what needs an engine.
-
-What is wrong with scenarios and answers: what a compile says of them before it asks anybody.
-
-Beside their form that is whether their clauses exist and whether any rules could make them come true, which
-needs the annotations of the last compile.
-
-What is wrong with an answer to a question of a compile: its syntax, and what its schema refuses.
-
-What a schema cannot say is told by the next compile, which knows what the question was about.
+No model is asked, no server started and no engine run here; what needs an engine is in
+`project.py` (`verify`). Of scenarios that is what a compile says before it asks anybody: their form, whether
+their clauses exist, and whether any rules could make them come true, which needs the annotations of the last
+compile. Of an answer to a question it is the syntax and what the schema refuses; the rest is told by the next
+compile, which knows what the question was about.
 """
 
 from __future__ import annotations

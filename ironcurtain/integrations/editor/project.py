@@ -1,9 +1,7 @@
-"""The project that a document belongs to, read over the texts that an editor shows.
+"""The project of a document, read over the texts that an editor shows, and what `verify` says of it.
 
-What `verify` says of the published policy, at the places that an editor shows.
-
-The gate runs as the command runs it. What it names is looked for in the texts each time they are shown, so
-that its places move with what is typed.
+The gate runs as the command runs it, over the published policy. What it names is looked for in the texts each
+time they are shown, so that its places move with what is typed.
 """
 
 from __future__ import annotations
@@ -159,10 +157,10 @@ def verify(project: EditedProject) -> GateReport | None:
         return None
     engine = find(None)
     read = open_bundle(bundle, Trust())
-    subject = read_policy_under_review(
+    reviewed = read_policy_under_review(
         read, GateInputs(bundle=bundle, config=project.file), engine, datetime.now(UTC).date()
     )
-    return gate_report("verify", read, engine, run_published(subject))
+    return gate_report("verify", read, engine, run_published(reviewed))
 
 
 def verified_mistakes(report: GateReport, project: EditedProject) -> list[Mistake]:

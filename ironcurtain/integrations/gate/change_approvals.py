@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from ironcurtain.analysis.diff.report import Change, Difference, details, statement
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.errors import UsageError
-from ironcurtain.integrations.gate.subject import shown_path
+from ironcurtain.integrations.gate.policy_under_review import shown_path
 from ironcurtain.system.files import atomic_write, has_content, load, read_text
 from ironcurtain.system.frozen import Digest, Frozen
 

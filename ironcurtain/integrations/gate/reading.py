@@ -1,11 +1,9 @@
 """What a gate judges and by what: the settings of the bundle's project and the files beside the bundle.
 
-A published bundle is read with them; one that a compile is about to publish is judged by the same.
-
-A bundle without the scenarios that it was compiled with, such as an archive that somebody downloaded.
-
-What it says of itself can be checked. What speaks of calls needs the world that scenarios describe, so it is
-not examined, and the report says so by name.
+A published bundle is read with them; one that a compile is about to publish is judged by the same. A bundle
+without the scenarios that it was compiled with, such as an archive that somebody downloaded, is checked for
+what it says of itself. What speaks of calls needs the world that scenarios describe, so that is not examined
+there, and the report names each check that is left out.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
 from ironcurtain.integrations.gate.checks.bundle import tested
-from ironcurtain.integrations.gate.subject import SCENARIOS, Document, PolicyUnderReview
+from ironcurtain.integrations.gate.policy_under_review import SCENARIOS, Document, PolicyUnderReview
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
@@ -100,16 +98,16 @@ def read_policy_under_review(bundle: Bundle, given: GateInputs, opa: Opa, today:
         guarantees=load(guarantees, Guarantees) if given.guarantees or has_content(guarantees) else None,
         opa=opa,
     )
-    subject = _subject(evidence, scenarios, project, beside, today)
-    matrix = subject.matrix_file.path
+    reviewed = _reviewed(evidence, scenarios, project, beside, today)
+    matrix = reviewed.matrix_file.path
     return replace(
-        subject,
+        reviewed,
         in_archive=given.bundle.is_file(),
         scenarios_file=Document(scenarios_file),
         guarantees_file=Document(guarantees),
         matrix=read_bytes(matrix) if matrix.exists() else None,
-        approvals_file=Document(given.approvals) if given.approvals else subject.approvals_file,
-        demands=subject.demands.model_copy(update=demands),
+        approvals_file=Document(given.approvals) if given.approvals else reviewed.approvals_file,
+        demands=reviewed.demands.model_copy(update=demands),
     )
 
 
@@ -120,11 +118,11 @@ def unpublished(recorded: Baseline, project: Standards, output: Path, today: dat
         FileError, FormatError, NewerFormatError: If the waivers cannot be read.
     """
     evidence = recorded.evidence
-    subject = _subject(evidence, recorded.scenarios, project, output, today)
-    return replace(subject, matrix=evidence.matrix_file, known=recorded.verification)
+    reviewed = _reviewed(evidence, recorded.scenarios, project, output, today)
+    return replace(reviewed, matrix=evidence.matrix_file, known=recorded.verification)
 
 
-def _subject(
+def _reviewed(
     evidence: Evidence, scenarios: Scenarios, project: Standards, published: Path, today: date
 ) -> PolicyUnderReview:
     root, settings = project.root, project.settings

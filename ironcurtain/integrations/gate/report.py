@@ -19,14 +19,14 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import EvidenceError, Exit, VerificationError
 from ironcurtain.integrations.gate.git import Commit
-from ironcurtain.integrations.gate.subject import Document
+from ironcurtain.integrations.gate.policy_under_review import Document
 from ironcurtain.model.guarantees import AnyGuarantee, Guarantees
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.system.files import parse_document
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
-    from ironcurtain.integrations.gate.subject import PolicyUnderReview
+    from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 
 
 _NEEDED = {"scenarios", "opa check, opa test"}
@@ -88,18 +88,18 @@ def compared(old: Bundle, new: Bundle, world: DescribedWorld, engine: OpaCommand
     return difference(old, new, world, engine)
 
 
-def dropped_guarantees(subject: PolicyUnderReview, commit: Commit) -> Check:
+def dropped_guarantees(reviewed: PolicyUnderReview, commit: Commit) -> Check:
     """Name the guarantees of a commit that are gone or say something else now."""
     name = f"guarantees of {visible(commit.name)}"
-    before = _guarantees_of(commit, subject.guarantees_file)
-    now = {each.id: each for each in subject.guarantees.entries} if subject.guarantees else {}
+    before = _guarantees_of(commit, reviewed.guarantees_file)
+    now = {each.id: each for each in reviewed.guarantees.entries} if reviewed.guarantees else {}
     problems = [
         Problem(
             id=each.id,
             severity="warning",
             message=f"guarantee {each.id} ({each.words}) {'changed' if each.id in now else 'is gone'}",
             clause=each.clause,
-            file=subject.guarantees_file.shown,
+            file=reviewed.guarantees_file.shown,
             suggestion="Let whoever answers for the guarantees review this.",
         )
         for each in before

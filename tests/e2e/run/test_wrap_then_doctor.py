@@ -14,7 +14,7 @@ from e2e.program import SHIPPED
 from ironcurtain.integrations.clients.target import places
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.integrations.doctor.clients import clients
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation
 
 BESIDE = {"mcpServers": {"mine": {"command": "x"}, "off": {"command": "x", "disabled": True}}}
 ONE_PROJECT = f'"projects": {json.dumps({"/p": BESIDE})}'

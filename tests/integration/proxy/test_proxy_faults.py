@@ -23,7 +23,7 @@ from support.deployments.faulty import OWN, engine_of, log_of, no_room, ours, pr
 from support.deployments.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
 
 from ironcurtain.integrations.doctor.audit import audit
-from ironcurtain.integrations.doctor.subject import Installation
+from ironcurtain.integrations.doctor.installation import Installation
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -20,8 +20,8 @@ from support.deployments.proxied import Place, until, wait_for
 from support.projects.policies import rule
 
 from ironcurtain.enforcement.proxy.status.liveness_lock import running
+from ironcurtain.integrations.doctor.installation import Installation
 from ironcurtain.integrations.doctor.proxies import proxies
-from ironcurtain.integrations.doctor.subject import Installation
 
 
 @contextmanager

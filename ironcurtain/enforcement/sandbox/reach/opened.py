@@ -1,11 +1,9 @@
 """What the rules of a policy open for one server on this machine, less what nothing opens.
 
-What of a machine is its people's, and what of that a rule without a place opens for writing.
-
-Repositories that come into being where a contained server can write, while it runs.
-
-No mount holds a name that is not there yet in every directory, so a server can make a repository with a
-program in its configuration, which whoever runs git in it, or around it, starts. It is told of.
+A server that rules let read certain places only sees nothing else of the home and of people's directories
+(`personal_places`). Repositories are a case of their own: a server can make one wherever it can write, with a
+program in its configuration that whoever runs git there will start. No mount holds a name that is not there
+yet in every directory, so new repositories are told of while it runs.
 """
 
 from __future__ import annotations

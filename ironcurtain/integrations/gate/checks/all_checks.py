@@ -1,4 +1,4 @@
-"""All checks of a gate, in their order: each is one function from a subject to checks."""
+"""All checks of a gate, in their order: each is one function from a `PolicyUnderReview` to checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ironcurtain.integrations.gate.checks.behaviour import guarantees, matrix
 from ironcurtain.integrations.gate.checks.bundle import rendered, verified
 from ironcurtain.integrations.gate.checks.quality import attacked, clauses, coverage, findings, mutation
 from ironcurtain.integrations.gate.checks.sources import sources, tool_lists
-from ironcurtain.integrations.gate.subject import PolicyUnderReview
+from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 from ironcurtain.system.background import in_background
 
 Checker = Callable[[PolicyUnderReview], tuple[Check, ...]]
@@ -32,35 +32,35 @@ ABOUT_RULES: tuple[tuple[str, Checker], ...] = (
 """By name: the checks that speak of the policy's rules, so that these have to be what OPA evaluates."""
 
 
-def run_published(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def run_published(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Run every check of a published bundle: also whether it is still what its project's files say.
 
     Raises:
         IronCurtainError: If something cannot be judged.
     """
-    found = (run_check(name, partial(check, subject)) for name, check in OF_FILES)
-    return (*(each for checks in found for each in checks), *run_checks(subject))
+    found = (run_check(name, partial(check, reviewed)) for name, check in OF_FILES)
+    return (*(each for checks in found for each in checks), *run_checks(reviewed))
 
 
-def run_checks(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def run_checks(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Run every check; one that fails ends none of the others, unless they would speak of nothing.
 
     Raises:
         IronCurtainError: If something cannot be judged: a mistake in a file, an engine without an answer.
     """
-    rules = run_check("rules", partial(rendered, subject))
+    rules = run_check("rules", partial(rendered, reviewed))
     # While OPA checks and tests the bundle, our own part goes on.
-    with in_background(partial(_about_rules, subject, rules)) as about:
-        bundle = run_check("verification", partial(verified, subject))
+    with in_background(partial(_about_rules, reviewed, rules)) as about:
+        bundle = run_check("verification", partial(verified, reviewed))
     if any(check.name == REJECTED and not _passed((check,)) for check in bundle):
         return (*bundle, *rules, *_unknown())
     return (*bundle, *rules, *about.result())
 
 
-def _about_rules(subject: PolicyUnderReview, rules: tuple[Check, ...]) -> tuple[Check, ...]:
+def _about_rules(reviewed: PolicyUnderReview, rules: tuple[Check, ...]) -> tuple[Check, ...]:
     if not _passed(rules):
         return _unknown()
-    found = (run_check(name, partial(check, subject)) for name, check in ABOUT_RULES)
+    found = (run_check(name, partial(check, reviewed)) for name, check in ABOUT_RULES)
     return tuple(check for checks in found for check in checks)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ironcurtain.analysis.guarantees.guarantees import status_words, step_words
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.checks.bundle import compiled_with, too_few
-from ironcurtain.integrations.gate.subject import Document
+from ironcurtain.integrations.gate.policy_under_review import Document
 from ironcurtain.model.guarantees import (
     STATUSES,
     GuaranteeReport,
@@ -18,7 +18,7 @@ from ironcurtain.model.guarantees import (
 )
 
 if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
-    from ironcurtain.integrations.gate.subject import PolicyUnderReview
+    from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 
 _SAID: dict[GuaranteeStatus, str] = {
     "broken": "broken",
@@ -27,28 +27,28 @@ _SAID: dict[GuaranteeStatus, str] = {
 }
 
 
-def guarantees(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def guarantees(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Decide the guarantees over all calls."""
-    name, least = "guarantees", subject.demands.guarantees
-    if subject.guarantees is None:
-        absent = _absent(subject, name, subject.guarantees_file)
-        if absent.status == "unexamined" and subject.is_at_home:
-            absent = _deleted(absent, subject.guarantees_file)
+    name, least = "guarantees", reviewed.demands.guarantees
+    if reviewed.guarantees is None:
+        absent = _absent(reviewed, name, reviewed.guarantees_file)
+        if absent.status == "unexamined" and reviewed.is_at_home:
+            absent = _deleted(absent, reviewed.guarantees_file)
         if not least:
             return (absent,)
         missing = (*absent.problems, too_few(name, 0, least, "guarantees"))
         return (absent.model_copy(update={"status": "failed", "problems": missing}),)
-    listed = subject.guarantees.entries
+    listed = reviewed.guarantees.entries
     # A file without guarantees was meant to hold some, whatever the settings say.
     if len(listed) < max(1, least):
         short = (too_few(name, len(listed), max(1, least), "guarantees"),)
         return (Check(name=name, status="failed", summary=f"{len(listed)}, too few", problems=short),)
-    return (guarantee_check(subject.evidence.guarantee_report, subject.guarantees_file),)
+    return (guarantee_check(reviewed.evidence.guarantee_report, reviewed.guarantees_file),)
 
 
-def _absent(subject: PolicyUnderReview, name: str, document: Document) -> Check:
+def _absent(reviewed: PolicyUnderReview, name: str, document: Document) -> Check:
     """Return the check of a file that is not there: was the bundle compiled with it?"""
-    count = compiled_with(subject.bundle, name)
+    count = compiled_with(reviewed.bundle, name)
     if not count:
         return Check(name=name, status="skipped", summary=f"there is no {document.shown}")
     summary = f"there is no {document.shown}, and the compile looked at {count} of it"
@@ -126,18 +126,18 @@ def witness_words(call: WitnessCall) -> tuple[str, str]:
     )
 
 
-def matrix(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def matrix(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold the golden decision matrix against the policy."""
-    name, file = "decision matrix", subject.matrix_file.shown
-    if subject.matrix is None:
-        if not subject.demands.matrix:
-            return (_absent(subject, name, subject.matrix_file),)
+    name, file = "decision matrix", reviewed.matrix_file.shown
+    if reviewed.matrix is None:
+        if not reviewed.demands.matrix:
+            return (_absent(reviewed, name, reviewed.matrix_file),)
         problem = Problem(id="matrix", message=f"there is no {file}", suggestion="Compile again.")
         return (Check(name=name, status="failed", summary="missing", problems=(problem,)),)
-    made = subject.evidence.matrix_file
-    if made == subject.matrix:
+    made = reviewed.evidence.matrix_file
+    if made == reviewed.matrix:
         return (Check(name=name, status="passed", summary=f"{file} is what the policy decides"),)
-    old, new = subject.matrix.decode("utf-8", "replace").splitlines(), made.decode().splitlines()
+    old, new = reviewed.matrix.decode("utf-8", "replace").splitlines(), made.decode().splitlines()
     wrong = next((n for n, (one, two) in enumerate(zip(old, new, strict=False), 1) if one != two), None)
     problem = Problem(
         id="matrix",

@@ -12,33 +12,35 @@ from ironcurtain.compiler.rules.checks.policy import did_you_mean
 from ironcurtain.compiler.verify import report
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.compiler.verify.report import Mismatch, asked_words, clause_mend, clause_words
-from ironcurtain.integrations.gate.subject import SCENARIOS, scenario_place
+from ironcurtain.integrations.gate.policy_under_review import SCENARIOS, scenario_place
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
 
 if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a gate judges by
-    from ironcurtain.integrations.gate.subject import PolicyUnderReview
+    from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 
 _RECORDS = "records"
 _SCENARIOS = "scenarios"
 _TESTED = "opa check, opa test"
 
 
-def verified(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def verified(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Check manifest, Rego, Rego tests, scenarios and records."""
-    result = subject.verification
-    lists = {_SCENARIOS: _of(subject, generated=False), _RECORDS: _of(subject, generated=True)}
+    result = reviewed.verification
+    lists = {_SCENARIOS: _of(reviewed, generated=False), _RECORDS: _of(reviewed, generated=True)}
     checks = []
     for check in result.checks:
         if check.name in lists:
-            checks.append(_scenarios(subject, check, lists[check.name], result.mismatches))
+            checks.append(_scenarios(reviewed, check, lists[check.name], result.mismatches))
         else:
-            checks.append(tested(subject.bundle, check, subject.demands.tests, archived=subject.in_archive))
-    recorded = compiled_with(subject.bundle, _RECORDS)
+            checks.append(
+                tested(reviewed.bundle, check, reviewed.demands.tests, archived=reviewed.in_archive)
+            )
+    recorded = compiled_with(reviewed.bundle, _RECORDS)
     if recorded and not lists[_RECORDS]:
         summary = (
-            f"the compile recorded {recorded} calls, and {subject.scenarios_file.shown} has none of them"
+            f"the compile recorded {recorded} calls, and {reviewed.scenarios_file.shown} has none of them"
         )
         checks.append(Check(name=_RECORDS, status="unexamined", summary=summary))
     return tuple(checks)
@@ -49,9 +51,9 @@ def compiled_with(bundle: Bundle, check: str) -> int:
     return provenance_of(bundle).checks.get(check, 0) if bundle.manifest.metadata.provenance else 0
 
 
-def rendered(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def rendered(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Check that the bundle's Rego is what its rules say; all further evidence speaks of the rules."""
-    check_rendered(subject.bundle)
+    check_rendered(reviewed.bundle)
     return (Check(name="rules", status="passed", summary="the Rego is what the rules say"),)
 
 
@@ -64,8 +66,8 @@ def too_few(name: str, count: int, least: int, what: str) -> Problem:
     )
 
 
-def _of(subject: PolicyUnderReview, *, generated: bool) -> Mapping[str, Scenario]:
-    listed = subject.scenarios.calls
+def _of(reviewed: PolicyUnderReview, *, generated: bool) -> Mapping[str, Scenario]:
+    listed = reviewed.scenarios.calls
     return {each.id: each for each in listed if (each.origin == "generated") is generated}
 
 
@@ -88,16 +90,16 @@ def tested(bundle: Bundle, check: report.Check, least: int, *, archived: bool) -
 
 
 def _scenarios(
-    subject: PolicyUnderReview,
+    reviewed: PolicyUnderReview,
     check: report.Check,
     listed: Mapping[str, Scenario],
     mismatches: Iterable[Mismatch],
 ) -> Check:
     problems = [
-        _failed(subject, each, listed[each.scenario]) for each in mismatches if each.scenario in listed
+        _failed(reviewed, each, listed[each.scenario]) for each in mismatches if each.scenario in listed
     ]
-    problems += _altered(subject) if check.name == _SCENARIOS else []
-    least = subject.demands.scenarios if check.name == _SCENARIOS else 0
+    problems += _altered(reviewed) if check.name == _SCENARIOS else []
+    least = reviewed.demands.scenarios if check.name == _SCENARIOS else 0
     if check.count < least:
         problems.append(too_few("scenarios", check.count, least, "scenarios that somebody demanded"))
     return Check(
@@ -109,15 +111,15 @@ def _scenarios(
     )
 
 
-def _altered(subject: PolicyUnderReview) -> list[Problem]:
+def _altered(reviewed: PolicyUnderReview) -> list[Problem]:
     """Return the problem of a scenario file beside the bundle that is not the one which its compile wrote."""
-    is_beside = subject.scenarios_file.path == subject.published / SCENARIOS
-    if subject.known is not None or not is_beside or not subject.bundle.manifest.metadata.provenance:
+    is_beside = reviewed.scenarios_file.path == reviewed.published / SCENARIOS
+    if reviewed.known is not None or not is_beside or not reviewed.bundle.manifest.metadata.provenance:
         return []
-    content = read_bytes(subject.scenarios_file.path).replace(b"\r\n", b"\n")
-    if json_text.digest_bytes(content) == provenance_of(subject.bundle).scenarios:
+    content = read_bytes(reviewed.scenarios_file.path).replace(b"\r\n", b"\n")
+    if json_text.digest_bytes(content) == provenance_of(reviewed.bundle).scenarios:
         return []
-    file = subject.scenarios_file.shown
+    file = reviewed.scenarios_file.shown
     return [
         Problem(
             id=SCENARIOS,
@@ -128,12 +130,12 @@ def _altered(subject: PolicyUnderReview) -> list[Problem]:
     ]
 
 
-def _failed(subject: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) -> Problem:
+def _failed(reviewed: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) -> Problem:
     if mismatch.wrong_clause is not None:
-        return _wrong_clause(subject, mismatch, scenario)
-    file, line = subject.clause_place(mismatch.clause)
+        return _wrong_clause(reviewed, mismatch, scenario)
+    file, line = reviewed.clause_place(mismatch.clause)
     if file is None:
-        file, line = scenario_place(subject, scenario, "expect")
+        file, line = scenario_place(reviewed, scenario, "expect")
     rule = f" by {mismatch.expected_rule}" if mismatch.expected_rule else ""
     return Problem(
         id=mismatch.scenario,
@@ -151,15 +153,15 @@ def _failed(subject: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) 
     )
 
 
-def _wrong_clause(subject: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) -> Problem:
+def _wrong_clause(reviewed: PolicyUnderReview, mismatch: Mismatch, scenario: Scenario) -> Problem:
     """Return the problem of a scenario that comes true, and not because of the clause that it names."""
-    clauses, named = subject.content.clauses, mismatch.clause or ""
+    clauses, named = reviewed.content.clauses, mismatch.clause or ""
     quoted_ = [f"{id_}: {clauses[id_]}" for id_ in (named, *sorted(mismatch.deciding)) if id_ in clauses]
     if mismatch.wrong_clause == "unknown":
         suggestion = did_you_mean(named, clauses) or "`ironcurtain lint --clauses` lists the clauses."
     else:
         suggestion = clause_mend(mismatch)
-    file, line = scenario_place(subject, scenario, "clause")
+    file, line = scenario_place(reviewed, scenario, "clause")
     return Problem(
         id=mismatch.scenario,
         message=clause_words(mismatch),

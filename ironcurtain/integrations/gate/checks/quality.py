@@ -18,24 +18,24 @@ from ironcurtain.analysis.mutation.score import mutation_score
 from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.compiler.verify.gate_report import Check, Problem, Severity
 from ironcurtain.integrations.gate.checks.behaviour import witness_words
-from ironcurtain.integrations.gate.subject import PolicyUnderReview
+from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 from ironcurtain.system.text import counted
 
 _OF_SCENARIOS = ("unknown-clause", "other-clause")
 _SHOWN = 10
 
 
-def findings(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def findings(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Judge what stands out in the policy and was not accepted."""
-    found = subject.evidence.findings
+    found = reviewed.evidence.findings
     # The check of scenarios has told of the clauses that they name wrongly.
     told = [each for each in found.findings if each.kind in _OF_SCENARIOS and each.severity == "error"]
     others = tuple(each for each in found.findings if each not in told)
-    report = waived(found.model_copy(update={"findings": others}), subject.waivers, subject.today)
-    failing = report.unwaived(subject.demands.findings)
-    grave = SEVERITIES[: SEVERITIES.index(subject.demands.findings) + 1]
+    report = waived(found.model_copy(update={"findings": others}), reviewed.waivers, reviewed.today)
+    failing = report.unwaived(reviewed.demands.findings)
+    grave = SEVERITIES[: SEVERITIES.index(reviewed.demands.findings) + 1]
     open_ = [each for each in report.findings if each.waiver is None]
-    problems = [_finding(subject, each, fails=each.severity in grave) for each in open_]
+    problems = [_finding(reviewed, each, fails=each.severity in grave) for each in open_]
     accepted = len(report.findings) - len(open_)
     summary = f"{len(failing)} that fail, {len(problems) - len(failing)} others, {accepted} accepted"
     return (
@@ -45,13 +45,13 @@ def findings(subject: PolicyUnderReview) -> tuple[Check, ...]:
             summary=summary,
             cases=tuple(each.id for each in report.findings),
             count=len(report.findings),
-            problems=(*problems, *(_stale(subject, each) for each in report.stale)),
+            problems=(*problems, *(_stale(reviewed, each) for each in report.stale)),
         ),
     )
 
 
-def _finding(subject: PolicyUnderReview, finding: Finding, *, fails: bool) -> Problem:
-    file, line = subject.clause_place(finding.clause)
+def _finding(reviewed: PolicyUnderReview, finding: Finding, *, fails: bool) -> Problem:
+    file, line = reviewed.clause_place(finding.clause)
     severity: Severity = "error" if fails else ("note" if finding.severity == "note" else "warning")
     witness = finding.witness
     shown = witness_words(witness) if witness else ()
@@ -68,29 +68,29 @@ def _finding(subject: PolicyUnderReview, finding: Finding, *, fails: bool) -> Pr
     )
 
 
-def _stale(subject: PolicyUnderReview, stale: StaleWaiver) -> Problem:
+def _stale(reviewed: PolicyUnderReview, stale: StaleWaiver) -> Problem:
     why = {"expired": f"expired on {stale.waiver.expires}", "gone": "is for a finding that is gone"}
-    number = subject.waivers.waivers.index(stale.waiver)
+    number = reviewed.waivers.waivers.index(stale.waiver)
     return Problem(
         id=stale.waiver.id,
         severity="warning",
         message=f"the waiver {stale.waiver.id} {why[stale.problem]}",
-        file=subject.waivers_file.shown,
-        line=subject.waivers_file.line_of("waivers", number),
+        file=reviewed.waivers_file.shown,
+        line=reviewed.waivers_file.line_of("waivers", number),
         suggestion="Remove it.",
         docs="docs/findings/README.md",
     )
 
 
-def clauses(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def clauses(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Tell what becomes of each clause; what is wrong with one is a finding."""
-    outcomes = subject.evidence.clauses.clauses
+    outcomes = reviewed.evidence.clauses.clauses
     counts = Counter(each.outcome for each in outcomes)
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "none"
     problems = []
     for each in outcomes:
         if each.claims and each.outcome != "enforced":
-            file, line = subject.clause_place(each.clause.id)
+            file, line = reviewed.clause_place(each.clause.id)
             problems.append(
                 Problem(
                     id=f"clause-{each.clause.id}",
@@ -113,10 +113,10 @@ def clauses(subject: PolicyUnderReview) -> tuple[Check, ...]:
     )
 
 
-def coverage(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def coverage(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold what scenarios and guarantees reach against the threshold."""
-    report = subject.evidence.coverage
-    least = subject.demands.coverage
+    report = reviewed.evidence.coverage
+    least = reviewed.demands.coverage
     cells, rules = report.cells, report.rules
     all_cells, all_rules = counted(cells.total, "cell"), counted(rules.total, "rule")
     shares = f"{cells.reached} of {all_cells}, {rules.reached} of {all_rules}"
@@ -135,12 +135,12 @@ def coverage(subject: PolicyUnderReview) -> tuple[Check, ...]:
     return (failed,)
 
 
-def mutation(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def mutation(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Measure the mutation score where a threshold asks for it."""
-    name, least = "mutation", subject.demands.mutation
+    name, least = "mutation", reviewed.demands.mutation
     if least is None:
         return (Check(name=name, status="skipped", summary="no score is demanded"),)
-    report = mutation_score(subject.bundle, subject.scenarios, subject.guarantees, subject.engine)
+    report = mutation_score(reviewed.bundle, reviewed.scenarios, reviewed.guarantees, reviewed.engine)
     score = "nothing to notice" if report.score is None else f"{report.score:g} %"
     counts = f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
     unproved = f", {report.unproved} not found to differ" if report.unproved else ""
@@ -167,18 +167,18 @@ def _first(lines: list[str]) -> tuple[str, ...]:
     return (*lines[:_SHOWN], *more)
 
 
-def attacked(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def attacked(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Respell the calls of scenarios and witnesses, and fail where one gets further."""
     name = "attack"
-    if not subject.demands.attack:
+    if not reviewed.demands.attack:
         return (Check(name=name, status="skipped", summary="none is demanded"),)
     # Loading it takes longer than some checks, and most projects do not ask for it.
     run = importlib.import_module("ironcurtain.analysis.attack.run")
-    evidence = subject.evidence.guaranteed
-    scenarios = single_calls(subject.scenarios, subject.bundle).scenarios
-    report: AttackReport = run.attack(evidence, scenarios, subject.engine)
+    evidence = reviewed.evidence.guaranteed
+    scenarios = single_calls(reviewed.scenarios, reviewed.bundle).scenarios
+    report: AttackReport = run.attack(evidence, scenarios, reviewed.engine)
     problems = tuple(
-        _problem(subject, number, each, break_lines(each)) for number, each in enumerate(report.breaks, 1)
+        _problem(reviewed, number, each, break_lines(each)) for number, each in enumerate(report.breaks, 1)
     )
     return (
         Check(
@@ -190,9 +190,9 @@ def attacked(subject: PolicyUnderReview) -> tuple[Check, ...]:
     )
 
 
-def _problem(subject: PolicyUnderReview, number: int, found: Break, lines: Iterable[str]) -> Problem:
+def _problem(reviewed: PolicyUnderReview, number: int, found: Break, lines: Iterable[str]) -> Problem:
     clause = found.base.clause
-    file, line = subject.clause_place(clause)
+    file, line = reviewed.clause_place(clause)
     _, *calls = lines
     kind = "reaches what is denied" if found.kind == "reached" else "gets further than what it stands for"
     return Problem(

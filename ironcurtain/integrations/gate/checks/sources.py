@@ -11,7 +11,7 @@ from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.load.sources import project_sources
 from ironcurtain.compiler.verify.gate_report import Check, Problem
-from ironcurtain.integrations.gate.subject import PolicyUnderReview, shown_path
+from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview, shown_path
 from ironcurtain.servers.recorded import DIRECTORY, read_recorded
 from ironcurtain.system.files import has_content
 from ironcurtain.system.text import counted, visible
@@ -21,21 +21,21 @@ _OWN = "user constitution"
 _AGAIN = "Run `ironcurtain compile`, or take the change back."
 
 
-def sources(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def sources(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold the project's files against those that the bundle was compiled from.
 
     A bundle of hand-written rules was compiled from none; one that lies in no project has none beside it.
     """
-    if not subject.bundle.manifest.metadata.provenance:
+    if not reviewed.bundle.manifest.metadata.provenance:
         return (_skipped("not compiled, so there is nothing to compare"),)
-    compiled = {each.path: each for each in provenance_of(subject.bundle).sources}
-    if not subject.in_project:
+    compiled = {each.path: each for each in provenance_of(reviewed.bundle).sources}
+    if not reviewed.in_project:
         said = f"{', '.join(sorted(compiled))} are not beside the bundle"
         return (Check(name=_NAME, status="unexamined", summary=said),)
-    found = {each.path: each for each in project_sources(subject.root, subject.settings)}
+    found = {each.path: each for each in project_sources(reviewed.root, reviewed.settings)}
     elsewhere = {path for path, each in compiled.items() if each.kind == _OWN and path not in found}
     looked_at = {path: each for path, each in compiled.items() if path not in elsewhere}
-    problems = tuple(_problems(looked_at, found, subject))
+    problems = tuple(_problems(looked_at, found, reviewed))
     said = counted(len(looked_at), "file as it was compiled", "files as they were compiled")
     if problems:
         said = f"{', '.join(each.id for each in problems)}: not what was compiled"
@@ -53,10 +53,10 @@ def sources(subject: PolicyUnderReview) -> tuple[Check, ...]:
 
 
 def _problems(
-    compiled: dict[str, Source], found: dict[str, Source], subject: PolicyUnderReview
+    compiled: dict[str, Source], found: dict[str, Source], reviewed: PolicyUnderReview
 ) -> Iterator[Problem]:
     for path in sorted(compiled.keys() | found.keys()):
-        file = shown_path(subject.root / path)
+        file = shown_path(reviewed.root / path)
         if path not in found:
             message = f"{path} is gone, or the project names another file"
         elif path not in compiled:
@@ -66,20 +66,20 @@ def _problems(
         else:
             continue
         problem = Problem(id=path, message=message, file=file, suggestion=_AGAIN)
-        yield _with_clause(problem, subject) if path == subject.settings.constitution else problem
+        yield _with_clause(problem, reviewed) if path == reviewed.settings.constitution else problem
 
 
-def _with_clause(problem: Problem, subject: PolicyUnderReview) -> Problem:
+def _with_clause(problem: Problem, reviewed: PolicyUnderReview) -> Problem:
     """Return the problem of a constitution with the place of the first clause that reads otherwise."""
-    path = subject.root / subject.settings.constitution
-    compiled = subject.content.clauses
+    path = reviewed.root / reviewed.settings.constitution
+    compiled = reviewed.content.clauses
     if not has_content(path):
         return problem
     # Reading Markdown is a tenth of a gate's time, so only a change pays for it.
     from ironcurtain.compiler.load.clause_record import known_clauses  # noqa: PLC0415
     from ironcurtain.compiler.load.load import read_constitution  # noqa: PLC0415
 
-    read = read_constitution(path, None, subject.root, known_clauses(subject.published))[1]
+    read = read_constitution(path, None, reviewed.root, known_clauses(reviewed.published))[1]
     for placed in read:
         clause = placed.clause
         before = compiled.get(clause.id)
@@ -91,8 +91,8 @@ def _with_clause(problem: Problem, subject: PolicyUnderReview) -> Problem:
             update={"clause": clause.id, "line": line, "details": (f"now: {clause.text}", words)}
         )
     ids = {placed.clause.id for placed in read}
-    places = clause_sources(subject.bundle)
-    prefix = f"{subject.settings.constitution}:"
+    places = clause_sources(reviewed.bundle)
+    prefix = f"{reviewed.settings.constitution}:"
     gone = tuple(
         f"gone: {id_}: {text}"
         for id_, text in compiled.items()
@@ -113,22 +113,22 @@ _FATE = {
 }
 
 
-def tool_lists(subject: PolicyUnderReview) -> tuple[Check, ...]:
+def tool_lists(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     """Hold the tool lists that lie beside the bundle against the digests of its annotations."""
-    servers = subject.content.annotations.servers.values()
+    servers = reviewed.content.annotations.servers.values()
     annotated = {tool.schema_digest for server in servers for tool in server.tools if tool.schema_digest}
-    recorded = read_recorded(subject.published, annotated)
+    recorded = read_recorded(reviewed.published, annotated)
     if not recorded:
-        if not subject.bundle.manifest.metadata.provenance:
+        if not reviewed.bundle.manifest.metadata.provenance:
             return (Check(name=_LISTS, status="skipped", summary="not compiled, so none was recorded"),)
-        place = shown_path(subject.published / DIRECTORY)
+        place = shown_path(reviewed.published / DIRECTORY)
         summary = f"{place}, where the compile recorded them, is not there"
-        if not subject.is_at_home:
+        if not reviewed.is_at_home:
             return (Check(name=_LISTS, status="unexamined", summary=summary),)
         gone = Problem(id=_LISTS, message=f"{place} is gone", file=place, suggestion=_AGAIN)
         return (Check(name=_LISTS, status="failed", summary=summary, problems=(gone,)),)
-    report = drift(subject.content, recorded, lambda _server, _tool: ())
-    problems = (*_lists_gone(subject, report), *(_problem(subject, tool) for tool in report.tools))
+    report = drift(reviewed.content, recorded, lambda _server, _tool: ())
+    problems = (*_lists_gone(reviewed, report), *(_problem(reviewed, tool) for tool in report.tools))
     said = counted(report.unchanged, "tool as it was annotated", "tools as they were annotated")
     if problems:
         said = f"{', '.join(visible(each.id) for each in problems)}: not what was annotated"
@@ -143,22 +143,22 @@ def tool_lists(subject: PolicyUnderReview) -> tuple[Check, ...]:
     )
 
 
-def _lists_gone(subject: PolicyUnderReview, report: DriftReport) -> Iterator[Problem]:
+def _lists_gone(reviewed: PolicyUnderReview, report: DriftReport) -> Iterator[Problem]:
     for server in report.unread:
-        file = _file(subject, server)
+        file = _file(reviewed, server)
         yield Problem(id=server, message=f"{file} is gone", file=file, suggestion=_AGAIN)
 
 
-def _problem(subject: PolicyUnderReview, found: DriftedTool) -> Problem:
+def _problem(reviewed: PolicyUnderReview, found: DriftedTool) -> Problem:
     fate = _FATE[found.kind].format(changed=" and ".join(found.changed))
     return Problem(
         id=f"{found.server}/{found.tool}",
         message=f"the tool {visible(found.tool)} of {found.server} {fate}",
-        file=_file(subject, found.server),
+        file=_file(reviewed, found.server),
         details=tuple(argument_lines(found.arguments)),
         suggestion=_AGAIN,
     )
 
 
-def _file(subject: PolicyUnderReview, server: str) -> str:
-    return shown_path(subject.published / DIRECTORY / f"{server}.json")
+def _file(reviewed: PolicyUnderReview, server: str) -> str:
+    return shown_path(reviewed.published / DIRECTORY / f"{server}.json")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ironcurtain.integrations.doctor.checks import places
-from ironcurtain.integrations.doctor.subject import Installation
+from ironcurtain.integrations.doctor.installation import Installation
 
 
 def test_the_directories_that_are_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

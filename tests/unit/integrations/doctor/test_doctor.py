@@ -22,10 +22,10 @@ from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
 from ironcurtain.integrations.doctor import project as program
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation
 from ironcurtain.integrations.doctor.policy import bundle
 from ironcurtain.integrations.doctor.project import approvals, keys
 from ironcurtain.integrations.doctor.servers import containment, servers
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.tools import ToolListing, tool_digest
 

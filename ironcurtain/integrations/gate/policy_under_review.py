@@ -1,8 +1,6 @@
-"""What a gate judges, and by what.
+"""What a gate judges: a bundle, what speaks about it, and the files that this was read from.
 
-The files that a gate reads evidence from, as its reports name them.
-
-Where a person finds what a scenario says: in the file that was written by hand, if that is there.
+Reports name a scenario's place in the file that was written by hand, if it is there.
 """
 
 from __future__ import annotations
@@ -139,14 +137,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def scenario_place(subject: PolicyUnderReview, scenario: Scenario, key: str) -> tuple[str, int | None]:
+def scenario_place(reviewed: PolicyUnderReview, scenario: Scenario, key: str) -> tuple[str, int | None]:
     """Return file and line of what a scenario says."""
-    written = subject.root / subject.settings.scenarios
+    written = reviewed.root / reviewed.settings.scenarios
     file = written.with_name(ANSWERS_FILE) if scenario.origin == "answer" else written
-    steps = _path(file, scenario) if subject.in_project else None
+    steps = _path(file, scenario) if reviewed.in_project else None
     if steps is None:
-        file = subject.scenarios_file.path
-        steps = subject.scenarios.path_of(scenario.id) or ()
+        file = reviewed.scenarios_file.path
+        steps = reviewed.scenarios.path_of(scenario.id) or ()
     return shown_path(file), place_of(read_text(file), str(file), [*steps, key]).line
 
 
