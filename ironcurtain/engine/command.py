@@ -244,13 +244,6 @@ class OpaCommand:
             words = _shown(ended.stderr + ended.stdout).replace(f"{place}/", "")
             raise BundleSignatureError(f"OPA refuses the bundle: {words}")
 
-    def unformatted(self, *paths: Path) -> tuple[str, ...]:
-        """Return the files that `opa fmt` would change."""
-        output = self._run(["fmt", "--list", *(str(path.absolute()) for path in paths)])
-        if output.status != 0:
-            _reject_text(output)
-        return tuple(output.stdout.decode("utf-8", "surrogateescape").split("\n")[:-1])
-
     def format(self, source: str) -> str:
         """Return a module as `opa fmt` writes it."""
         output = self._run(["fmt"], source.encode())

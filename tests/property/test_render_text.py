@@ -66,7 +66,7 @@ def test_hostile_text_stays_text(
     )
     opa = OpaCommand(find())
     tree = opa.parse(path)
-    assert opa.unformatted(path) == ()
+    assert opa.format(path.read_text()) == path.read_text()
     assert at(tree, "package", "path", -1, "value") == "s0"
     annotation = object_at(tree, "annotations", 1)
     assert (annotation["title"], annotation["description"]) == (name, description)

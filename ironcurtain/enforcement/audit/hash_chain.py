@@ -24,8 +24,6 @@ from ironcurtain.system import json_text
 HEAD_BYTES = 512
 """The size of a head file: always the same, so that it is overwritten in place and never truncated."""
 
-MIN_KEY_BYTES = 16
-
 _BEFORE = b'{"previous":"'
 _BETWEEN = b'","record":'
 _SEAL = b',"seal":"'

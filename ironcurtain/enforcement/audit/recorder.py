@@ -21,6 +21,7 @@ from ironcurtain.decision.structural_checks import MinimumVerdict
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.log import now
+from ironcurtain.enforcement.audit.log_paths import KEY_BYTES
 from ironcurtain.enforcement.audit.record_types import (
     Approval,
     DecisionRecord,
@@ -44,7 +45,6 @@ from ironcurtain.system.json_text import JsonSource
 _TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool, or where it came from: it does not change what a call is."""
 
-KEY_BYTES = 32
 WITHHELD = "[withheld]"
 
 

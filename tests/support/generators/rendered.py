@@ -109,7 +109,8 @@ def evaluate(directory: Path, policies: list[list[Rule]], calls: dict[str, Input
     ]
     rego = [*directory.glob("*.rego"), *sources, assets.REGO / "ironcurtain_verify" / "verify.rego"]
     command.check(*rego)
-    assert command.unformatted(*directory.glob("*.rego")) == ()
+    for module in directory.glob("*.rego"):
+        assert command.format(module.read_text()) == module.read_text()
     told = command.eval("data.ironcurtain_verify.results", data=[*rego, directory / "data.json"])
     result = {id_: object_at(decision) for id_, decision in object_at(told).items()}
     assert result.keys() == calls.keys(), "a decision was undefined"
