@@ -42,8 +42,8 @@ def audit(installation: Installation) -> Iterator[Diagnosis]:
     gone = [head.stem for head in heads if not (installation.audit / f"{head.stem}{SUFFIX}").exists()]
     for session in gone:
         what = f"the log {visible(session)} was removed, and its head is still there"
-        log = visible(str(installation.audit / session))
-        fix = f"Restore {log}{SUFFIX} from a backup, or remove its head."
+        shown = visible(str(installation.audit / session))
+        fix = f"Restore {shown}{SUFFIX} from a backup, or remove its head."
         yield Diagnosis(name="audit", status="fail", what=what, fix=fix)
     intact = 0
     for log in newest:
