@@ -102,7 +102,9 @@ def agent_view(
 def _refusal(decision: Decision, id_: str, *, reachable: bool, tool: ToolAnnotation | None) -> AgentView:
     rule = reserved(decision.rule)
     if rule is not None and rule.facts.public:
-        return _view(decision, "denied", rule.facts.public, id_)
+        # What the call names, there may be no record of; what is wrong with the engine, no call changes.
+        other = reachable and rule is ReservedRule.FACT_UNAVAILABLE
+        return _view(decision, "denied", rule.facts.public, id_, arguments=other)
     if rule is not None and rule.facts.shows_reason:
         return _view(decision, "denied", _cut(decision.reason), id_, arguments=reachable)
     if rule is ReservedRule.UNREPRESENTABLE_ARGUMENT:

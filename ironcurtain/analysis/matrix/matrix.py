@@ -17,7 +17,7 @@ from ironcurtain.analysis.engine.indexes import VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PlainAnalysis, analyse_policy
 from ironcurtain.analysis.engine.proof import Exactness
-from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath, merged, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
@@ -147,10 +147,10 @@ class _Behaviour:
 def _behaviour(examined: Examined, cell: EquivalenceClass) -> _Behaviour:
     """Return a cell's outcomes on the diagram over verdicts and clauses, where rules no longer show."""
     reduced = examined.verdict_diagram(cell)
+    variables = examined.space.variables
+    taken = [path for path in paths(reduced) if examined.calls.is_taken(cell, path)]
     reached = {
-        (tuple(sorted(path_words(path, examined.space.variables))), *_said(path))
-        for path in paths(reduced)
-        if examined.calls.is_taken(cell, path)
+        (tuple(sorted(path_words(path, variables))), *_said(path)) for path in merged(taken, variables)
     }
     key = cell.keys[0]
     outcomes = sorted(

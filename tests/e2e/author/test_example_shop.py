@@ -42,6 +42,7 @@ def test_lint_says_which_sentence_needs_which_fact(shop: Path, inside: Inside) -
             "C6": "needs-record",
             "C7": "needs-clock",
             "C9": "needs-record",
+            "C21": "needs-record",
             "C12": "needs-clock",
             "C17": "needs-state",
             "C19": "needs-state",
@@ -77,16 +78,23 @@ def test_lint_says_which_sentence_needs_which_fact(shop: Path, inside: Inside) -
         (
             "exchange_items",
             {**MONEY, "item_ids": ["a"], "new_item_ids": ["b"]},
-            {"order": OWN, "customer": ADA},
+            {"order": OWN, "customer": ADA, "option": {"in_stock": True, "other": True}},
             "2026-11-27T15:59:59Z",
             "shop-exchange",
         ),
         (
             "exchange_items",
             {**MONEY, "item_ids": ["a"], "new_item_ids": ["b"]},
-            {"order": OWN, "customer": ADA},
+            {"order": OWN, "customer": ADA, "option": {"in_stock": True, "other": True}},
             "2026-11-28T10:00:00Z",
             "shop-ask-to-exchange",
+        ),
+        (
+            "exchange_items",
+            {**MONEY, "item_ids": ["a"], "new_item_ids": ["b"]},
+            {"order": OWN, "customer": ADA, "option": {"in_stock": False, "other": True}},
+            "2026-11-27T15:59:59Z",
+            "shop-deny-out-of-stock",
         ),
         (
             "send_mail",
@@ -150,7 +158,8 @@ def test_its_records_are_what_the_policy_declares(tmp_path: Path) -> None:
     )
     before, after, customer = json.loads(ended.stdout)
     policy = json.loads((SHOP / "generated" / "compiled-policy.json").read_text())
-    places = {field["at"].split("/")[1] for field in policy["facts"]["order"]["fields"].values()}
-    assert places <= before.keys()
+    for name, answer in {"order": before, "item": before, "customer": customer}.items():
+        places = {field["at"].split("/")[1] for field in policy["facts"][name]["fields"].values()}
+        assert places <= answer.keys()
     assert (before["status"], after["status"]) == ("pending", "cancelled")
     assert [method["id"] for method in customer["payment_methods"]] == ["card-ada", "gift-ada"]

@@ -284,4 +284,7 @@ async def _office_hours(story: Story, client: Client) -> None:
             assert await story.call(client, "exchange_items", **arguments)
         else:
             await _asked(story, client, "exchange_items", **arguments)
+    for said, wanted in (("Out of stock:", "lamp-brass"), ("Another product:", "mug-red")):
+        remark(said)
+        assert not await story.call(client, "exchange_items", **{**there, "new_item_ids": [wanted]})
     assert story.rows("SELECT variant FROM items WHERE placed = 'W2'") == [("lamp-black",)]

@@ -7,8 +7,9 @@ and puts classes together that leave the same list; so rules that share no varia
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TypeAlias, cast
 
 from ironcurtain.analysis.engine.indexes import ClassIndex, VariableIndex, indexed
@@ -215,6 +216,36 @@ def _paths(
         else:
             # What a node with a variable groups are the variable's classes.
             yield from _paths(below, (*classes, (node.test, cast("frozenset[ClassIndex]", group))), guards)
+
+
+def merged(found: Iterable[DiagramPath], variables: Sequence[Variable]) -> list[DiagramPath]:
+    """Return the same ways in fewer paths: two that differ in the classes of one variable become one.
+
+    A diagram branches over every variable in one order, also over those of which nothing depends any more; a
+    variable of which a path takes all classes is left out.
+    """
+    listed, before = list(found), -1
+    while len(listed) != before:
+        before = len(listed)
+        for index in sorted({index for path in listed for index, _ in path.classes}, reverse=True):
+            listed = _merged_over(listed, index, len(variables[index].classes))
+    return listed
+
+
+def _merged_over(listed: Sequence[DiagramPath], index: VariableIndex, size: int) -> list[DiagramPath]:
+    groups: dict[DiagramPath, frozenset[ClassIndex]] = {}
+    kept: list[DiagramPath] = []
+    for path in listed:
+        group = dict(path.classes).get(index)
+        if group is None:
+            kept.append(path)
+        else:
+            rest = replace(path, classes=tuple(each for each in path.classes if each[0] != index))
+            groups[rest] = groups.get(rest, frozenset()) | group
+    for rest, group in groups.items():
+        own = ((index, group),) if len(group) < size else ()
+        kept.append(replace(rest, classes=tuple(sorted((*rest.classes, *own), key=itemgetter(0)))))
+    return kept
 
 
 def cut(steps: Sequence[DiagramStep]) -> DecisionList:

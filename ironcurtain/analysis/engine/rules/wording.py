@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.predicates import Predicate
@@ -18,6 +19,19 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 _SIGNS = {"equals": "=", "not_equals": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥", "matches": "matches"}
+_OPPOSITES = {
+    "equals": "not_equals",
+    "not_equals": "equals",
+    "in": "not_in",
+    "not_in": "in",
+    "lt": "ge",
+    "le": "gt",
+    "gt": "le",
+    "ge": "lt",
+    "contains": "not_contains",
+    "not_contains": "contains",
+}
+_AGES = {"gt": "more than", "le": "at most", "lt": "less than", "ge": "at least"}
 _COUNTS = {"le": "at most", "ge": "at least", "equals": "exactly"}
 _PARTS = {"date": "the day of", "time": "the time of day of", "instant": "the moment of"}
 _REFERRED: dict[Root, str] = {"caller": "the caller's", "args": "the argument's", "facts": "the fact"}
@@ -59,7 +73,7 @@ def group_words(variable: Variable, group: frozenset[int]) -> str:
     if len(group) == 1 and len(variable.places) == 1 and _is_boolean(variable):
         return f"{visible(variable.places[0][1])} = {_value(variable.classes[min(group)].values[0][1])}"
     literals = [(held[a.key], predicate_words(a)) for a in variable.predicates]
-    literals += [(everything - held[a.key], f"not ({predicate_words(a)})") for a in variable.predicates]
+    literals += [(everything - held[a.key], _contrary_words(a)) for a in variable.predicates]
     for classes, words in literals:
         if classes == group:
             return words
@@ -109,6 +123,27 @@ def predicate_words(predicate: Predicate) -> str:
     return f"{words} or unknown" if predicate.unknown else words
 
 
+def _contrary_words(predicate: Predicate) -> str:
+    """Return in words that a test does not hold.
+
+    A declared fact that is known satisfies a test or its opposite, unless it is compared with an argument:
+    where that is absent, neither holds.
+    """
+    test = predicate.condition
+    if predicate.root != "facts" or test is None or (reference(test.value) or ("facts",))[0] == "args":
+        return f"not ({predicate_words(predicate)})"
+    if test.op == "in_week":
+        words = f"{predicate.path[0]} outside {times_words(operands(test.op, test.value))}"
+        return words if predicate.unknown else f"{words} or unknown"
+    if test.op not in _OPPOSITES:
+        return f"not ({predicate_words(predicate)})"
+    opposite: dict[str, JsonValue] = {"op": _OPPOSITES[test.op]}
+    if test.op == "equals" and isinstance(test.value, bool):
+        opposite = {"value": not test.value}
+    contrary = test.model_copy(update=opposite)
+    return predicate_words(replace(predicate, condition=contrary, said=None, unknown=not predicate.unknown))
+
+
 def _tested_words(test: ValueTest, name: str) -> str:
     """Return in words what of an argument is tested."""
     if test.also_in:
@@ -141,7 +176,7 @@ def _compared(name: str, op: str, value: JsonValue) -> str:
 def _aged(name: str, test: ValueTest) -> str:
     """Return a test of an age: how many seconds ago an instant was."""
     seconds = test.value if isinstance(test.value, int) else 0
-    return f"{name} is {'more' if test.op == 'gt' else 'less'} than {duration_words(seconds)} ago"
+    return f"{name} is {_AGES[test.op]} {duration_words(seconds)} ago"
 
 
 def _value(value: JsonValue) -> str:

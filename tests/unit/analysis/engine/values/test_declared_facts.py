@@ -70,12 +70,69 @@ def test_a_total_is_never_less_than_what_the_call_adds_to_it() -> None:
     assert 99.5 < amount <= total <= 100
 
 
+def outcomes_of(bundle: Bundle) -> dict[str, list[tuple[str, ...]]]:
+    """Return what the matrix says of paying: by verdict, under which conditions."""
+    tables = decision_matrix(bundle, WORLD, OPA).servers["shop"]
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for row in (row for table in tables if "pay" in table.tools for row in table.rows):
+        for outcome in row.outcomes:
+            found.setdefault(outcome.verdict, []).append(outcome.when)
+    return found
+
+
 def test_the_matrix_names_facts_and_times() -> None:
-    weekend = policy(IS_PENDING, ("now", "within", ["sat"]))
-    tables = decision_matrix(weekend, WORLD, OPA).servers["shop"]
-    outcomes = [o for table in tables if "pay" in table.tools for row in table.rows for o in row.outcomes]
-    (allowed,) = [outcome.when for outcome in outcomes if outcome.verdict == "allow"]
-    assert sorted(allowed) == ["now within sat", 'order/status = "pending"']
+    found = outcomes_of(policy(IS_PENDING, ("now", "within", ["sat"])))
+    assert found["allow"] == [("now within sat", 'order/status = "pending"')]
+
+
+@pytest.mark.parametrize(
+    ("test", "holds", "fails"),
+    [
+        (("now", "within", ["sat"]), "now within sat", "now outside sat or unknown"),
+        (
+            ("order/placed", "older_than", "24h"),
+            "order/placed is more than 24 hours ago",
+            "order/placed is at most 24 hours ago or unknown",
+        ),
+        (
+            ("order/placed", "younger_than", "30m"),
+            "order/placed is less than 30 minutes ago",
+            "order/placed is at least 30 minutes ago or unknown",
+        ),
+        (("private", "equals", True), "private = true", "private = false or unknown"),
+        (("paid", "le", 100), "paid ≤ 100", "paid > 100 or unknown"),
+        (
+            ("order/items", "contains", "lamp"),
+            'order/items holds "lamp"',
+            'order/items does not hold "lamp" or unknown',
+        ),
+        (
+            ("order/status", "equals", {"arg": "/note"}),
+            "order/status = the argument's /note",
+            "not (order/status = the argument's /note)",
+        ),
+    ],
+)
+def test_the_matrix_says_plainly_that_a_fact_is_otherwise(
+    test: tuple[str, str, Any], holds: str, fails: str
+) -> None:
+    found = outcomes_of(policy(test))
+    assert found == {"allow": [(holds,)], "deny": [(fails,)]}
+
+
+def test_the_matrix_leaves_out_what_makes_no_difference() -> None:
+    """Two rules that test three facts: what the second one denies does not depend on those of the first."""
+
+    def rule(name: str, then: str, *facts: dict[str, Any]) -> dict[str, Any]:
+        condition = {"tool": ["pay"], "facts": [*facts]}
+        return {"name": name, "clause": "C1", "reason": "So.", "then": then, "if": condition}
+
+    (private,) = fact("private", "equals", True)
+    (pending,) = fact("order/status", "equals", "pending")
+    (few,) = fact("paid", "le", 100)
+    found = outcomes_of(bundle_of([rule("kept", "deny", private), rule("pays", "allow", pending, few)]))
+    assert found["allow"] == [('order/status = "pending"', "paid ≤ 100", "private = false")]
+    assert ("private = true or unknown",) in found["deny"]
 
 
 def test_a_difference_is_shown_by_a_call_with_facts() -> None:

@@ -128,10 +128,30 @@ matches contains {
 }
 
 # METADATA
+# title: shop-deny-out-of-stock
+# description: "Something that is wanted instead is not in stock."
+# custom: {"clause": "C21"}
+matches contains {"order": 11, "rule": "shop-deny-out-of-stock", "verdict": "deny", "subjects": ids} if {
+	input.tool == "exchange_items"
+	matching.satisfies(matching.lookup(input.facts, ["option/in_stock"]), {"op": "equals", "value": false, "facts": {"tested"}, "type": "boolean"})
+	ids := matching.undischarged
+}
+
+# METADATA
+# title: shop-deny-same-option
+# description: "Something would be exchanged for the same thing."
+# custom: {"clause": "C21"}
+matches contains {"order": 12, "rule": "shop-deny-same-option", "verdict": "deny", "subjects": ids} if {
+	input.tool == "exchange_items"
+	matching.satisfies(matching.lookup(input.facts, ["option/other"]), {"op": "equals", "value": false, "facts": {"tested"}, "type": "boolean"})
+	ids := matching.undischarged
+}
+
+# METADATA
 # title: shop-exchange
 # description: "Items of a delivered order may be exchanged while the warehouse works."
 # custom: {"clause": "C12"}
-matches contains {"order": 11, "rule": "shop-exchange", "verdict": "allow", "subjects": ids} if {
+matches contains {"order": 13, "rule": "shop-exchange", "verdict": "allow", "subjects": ids} if {
 	input.tool == "exchange_items"
 	input.facts["order/status"] == "delivered"
 	matching.satisfies(matching.lookup(input.facts, ["order/user_id"]), {"op": "equals", "value": matching.lookup(input.caller, ["sub"])})
@@ -140,6 +160,8 @@ matches contains {"order": 11, "rule": "shop-exchange", "verdict": "allow", "sub
 		"value": matching.lookup(input.args, ["payment_method_id"]),
 		"type": "array",
 	})
+	input.facts["option/in_stock"] == true
+	input.facts["option/other"] == true
 	facts.holds(matching.lookup(input.facts, ["now"]), {
 		"op": "in_week",
 		"value": [[540, 1020], [1980, 2460], [3420, 3900], [4860, 5340], [6300, 6780]],
@@ -152,7 +174,7 @@ matches contains {"order": 11, "rule": "shop-exchange", "verdict": "allow", "sub
 # title: shop-ask-to-exchange
 # description: "The warehouse does not work now, so a person decides."
 # custom: {"clause": "C13"}
-matches contains {"order": 12, "rule": "shop-ask-to-exchange", "verdict": "escalate", "subjects": ids} if {
+matches contains {"order": 14, "rule": "shop-ask-to-exchange", "verdict": "escalate", "subjects": ids} if {
 	input.tool == "exchange_items"
 	ids := matching.undischarged
 }
@@ -161,7 +183,7 @@ matches contains {"order": 12, "rule": "shop-ask-to-exchange", "verdict": "escal
 # title: shop-ask-above-budget
 # description: "More than 100 euros would be refunded today, so a person decides."
 # custom: {"clause": "C17"}
-matches contains {"order": 13, "rule": "shop-ask-above-budget", "verdict": "escalate", "subjects": ids} if {
+matches contains {"order": 15, "rule": "shop-ask-above-budget", "verdict": "escalate", "subjects": ids} if {
 	input.tool == "refund"
 	matching.satisfies(matching.lookup(input.facts, ["refunded"]), {"op": "gt", "value": 100, "facts": {"tested"}, "type": "number"})
 	ids := matching.undischarged
@@ -171,7 +193,7 @@ matches contains {"order": 13, "rule": "shop-ask-above-budget", "verdict": "esca
 # title: shop-refund
 # description: "Money may be refunded to the customer."
 # custom: {"clause": "C16"}
-matches contains {"order": 14, "rule": "shop-refund", "verdict": "allow", "subjects": ids} if {
+matches contains {"order": 16, "rule": "shop-refund", "verdict": "allow", "subjects": ids} if {
 	input.tool == "refund"
 	input.facts["order/status"] == "delivered"
 	matching.satisfies(matching.lookup(input.facts, ["order/user_id"]), {"op": "equals", "value": matching.lookup(input.caller, ["sub"])})
@@ -189,7 +211,7 @@ matches contains {"order": 14, "rule": "shop-refund", "verdict": "allow", "subje
 # title: shop-deny-other-recipients
 # description: "It is not the customer whom the agent acts for."
 # custom: {"clause": "C20"}
-matches contains {"order": 15, "rule": "shop-deny-other-recipients", "verdict": "deny", "subjects": ids} if {
+matches contains {"order": 17, "rule": "shop-deny-other-recipients", "verdict": "deny", "subjects": ids} if {
 	input.tool == "send_mail"
 	matching.satisfies(matching.lookup(input.args, ["user_id"]), {"op": "not_equals", "value": matching.lookup(input.caller, ["sub"]), "facts": {"operand"}})
 	ids := matching.undischarged
@@ -199,7 +221,7 @@ matches contains {"order": 15, "rule": "shop-deny-other-recipients", "verdict": 
 # title: shop-ask-after-notes
 # description: "Notes were read in this session, so a person decides what is sent."
 # custom: {"clause": "C19"}
-matches contains {"order": 16, "rule": "shop-ask-after-notes", "verdict": "escalate", "subjects": ids} if {
+matches contains {"order": 18, "rule": "shop-ask-after-notes", "verdict": "escalate", "subjects": ids} if {
 	input.tool == "send_mail"
 	matching.satisfies(matching.lookup(input.args, ["user_id"]), {"op": "equals", "value": matching.lookup(input.caller, ["sub"]), "facts": {"operand"}})
 	matching.satisfies(matching.lookup(input.facts, ["private"]), {"op": "equals", "value": true, "facts": {"tested"}, "type": "boolean"})
@@ -210,7 +232,7 @@ matches contains {"order": 16, "rule": "shop-ask-after-notes", "verdict": "escal
 # title: shop-mail
 # description: "Mail may be sent to the customer."
 # custom: {"clause": "C18"}
-matches contains {"order": 17, "rule": "shop-mail", "verdict": "allow", "subjects": ids} if {
+matches contains {"order": 19, "rule": "shop-mail", "verdict": "allow", "subjects": ids} if {
 	input.tool == "send_mail"
 	matching.satisfies(matching.lookup(input.args, ["user_id"]), {"op": "equals", "value": matching.lookup(input.caller, ["sub"])})
 	ids := matching.undischarged

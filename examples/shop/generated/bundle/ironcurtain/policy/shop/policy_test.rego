@@ -255,6 +255,8 @@ test_allow_exchange_at_nine if {
 		"facts": {
 			"customer/methods": ["card-ada", "gift-ada"],
 			"now": 540,
+			"option/in_stock": true,
+			"option/other": true,
 			"order/status": "delivered",
 			"order/user_id": "ada",
 		},
@@ -285,6 +287,8 @@ test_escalate_exchange_at_five if {
 		"facts": {
 			"customer/methods": ["card-ada", "gift-ada"],
 			"now": 1020,
+			"option/in_stock": true,
+			"option/other": true,
 			"order/status": "delivered",
 			"order/user_id": "ada",
 		},
@@ -315,6 +319,8 @@ test_allow_exchange_in_summer if {
 		"facts": {
 			"customer/methods": ["card-ada", "gift-ada"],
 			"now": 540,
+			"option/in_stock": true,
+			"option/other": true,
 			"order/status": "delivered",
 			"order/user_id": "ada",
 		},
@@ -345,6 +351,8 @@ test_escalate_exchange_on_sunday if {
 		"facts": {
 			"customer/methods": ["card-ada", "gift-ada"],
 			"now": 9360,
+			"option/in_stock": true,
+			"option/other": true,
 			"order/status": "delivered",
 			"order/user_id": "ada",
 		},
@@ -358,6 +366,70 @@ test_escalate_exchange_on_sunday if {
 		"within": {},
 	}
 	answer.verdict == "escalate"
+}
+
+# METADATA
+# title: "exchange-for-what-is-gone"
+# description: "The brass lamp is out of stock."
+test_deny_exchange_for_what_is_gone if {
+	answer := decision.decision with input as {
+		"args": {
+			"item_ids": ["lamp-black"],
+			"new_item_ids": ["lamp-brass"],
+			"order_id": "W2",
+			"payment_method_id": "card-ada",
+		},
+		"caller": {"sub": "ada"},
+		"facts": {
+			"customer/methods": ["card-ada", "gift-ada"],
+			"now": 540,
+			"option/in_stock": false,
+			"option/other": true,
+			"order/status": "delivered",
+			"order/user_id": "ada",
+		},
+		"patterns": {},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
+		"server": "shop",
+		"side_effects": true,
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
+		"tool": "exchange_items",
+		"within": {},
+	}
+	answer.verdict == "deny"
+}
+
+# METADATA
+# title: "exchange-for-the-same"
+# description: "It is no other option."
+test_deny_exchange_for_the_same if {
+	answer := decision.decision with input as {
+		"args": {
+			"item_ids": ["lamp-black"],
+			"new_item_ids": ["lamp-black"],
+			"order_id": "W2",
+			"payment_method_id": "card-ada",
+		},
+		"caller": {"sub": "ada"},
+		"facts": {
+			"customer/methods": ["card-ada", "gift-ada"],
+			"now": 540,
+			"option/in_stock": true,
+			"option/other": false,
+			"order/status": "delivered",
+			"order/user_id": "ada",
+		},
+		"patterns": {},
+		"roles": {"none": {"call": true}},
+		"sandboxed": {"patterns": {}, "roles": {}, "within": {}},
+		"server": "shop",
+		"side_effects": true,
+		"subjects": {"call": {"at": "", "discharged": false, "role": "none", "value": "call"}},
+		"tool": "exchange_items",
+		"within": {},
+	}
+	answer.verdict == "deny"
 }
 
 # METADATA
