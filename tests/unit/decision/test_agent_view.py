@@ -61,6 +61,7 @@ def test_an_escalated_call(state: AgentState | None, approval: bool, arguments: 
         ("structural-malformed-call", True, "Because."),
         ("structural-unrepresentable-argument", True, "The call cannot be judged exactly."),
         ("structural-unknown-tool", False, "There is no such tool."),
+        ("structural-fact-unavailable", True, "The call could not be checked, so it was refused."),
         (
             "engine-timeout",
             False,
