@@ -39,7 +39,7 @@ OPEN = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)  # Tuesday, ten o'clock in Berli
 CLOSED = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)  # Sunday
 AGES = (timedelta(hours=24), timedelta(hours=24, seconds=1))
 BOUGHT = ("lamp-black", "mug-blue")
-EXCHANGES = (
+EXCHANGES: tuple[tuple[list[str], list[str]], ...] = (
     (["lamp-black"], ["lamp-white"]),
     (["lamp-black", "mug-blue"], ["lamp-white", "mug-red"]),
     (["lamp-black"], ["lamp-brass"]),  # out of stock
