@@ -95,9 +95,9 @@ class SessionDirectory:
 
     def save(self, record: SessionRecord) -> None:
         """Replace `session.json`."""
-        self.record = record
         data = json_text.pretty(record.model_dump(mode="json")).encode()
         atomic_write(self.path / _RECORD, data, mode=0o600)
+        self.record = record
 
     def name_task(self, text: str) -> None:
         """Keep the first words of the person, which the list of sessions shows."""

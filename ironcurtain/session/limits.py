@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from decimal import Decimal
 
@@ -51,7 +52,7 @@ class Limits:
     def __str__(self) -> str:
         """Return the limits as people read them."""
         named = [
-            f"{most:,} {_WORDS[limit.name]}"
+            f"{_amount(most)} {_WORDS[limit.name]}"
             for limit in fields(self)
             if (most := getattr(self, limit.name)) is not None
         ]
@@ -102,13 +103,35 @@ class Budget:
         """
         warnings = []
         for name, share in self._limits.share(used).items():
-            of_limit = f"of the {getattr(self._limits, name):,} {_WORDS[name]} of this {self._whose}"
             if share >= 1:
-                raise LimitReachedError(f"All {of_limit} are used.")
+                raise LimitReachedError(self.told(name))
             if share >= WARNED_AT and name not in self._warned:
                 self._warned.add(name)
-                warnings.append(f"{getattr(used, name):,} {of_limit} are used.")
+                warnings.append(self.told(name, _amount(getattr(used, name))))
         return warnings
+
+    def told(self, name: str, used: str = "All") -> str:
+        """Return the sentence that says how much of a limit is used."""
+        most = f"{_amount(getattr(self._limits, name))} {_WORDS[name]}"
+        return f"{used} of the {most} of this {self._whose} are used."
+
+
+def first_out_of_time(budgets: Iterable[tuple[Budget, float]]) -> tuple[float | None, str]:
+    """Return after how many seconds the first of some budgets has none left, and the sentence that says so.
+
+    Args:
+        budgets: Each with the seconds of it that are used already.
+    """
+    ends = [
+        (budget.seconds - used, budget.told("seconds"))
+        for budget, used in budgets
+        if budget.seconds is not None
+    ]
+    return min(ends, default=(None, ""))
+
+
+def _amount(value: float | Decimal) -> str:
+    return f"{value:,.1f}".removesuffix(".0") if isinstance(value, float) else f"{value:,}"
 
 
 def cost_of(price: Price | None, input_tokens: int, output_tokens: int) -> Decimal | None:

@@ -30,7 +30,7 @@ from ironcurtain.compiler.llm.providers.choose import installed, parse_model
 from ironcurtain.compiler.llm.question import MANUAL
 from ironcurtain.compiler.llm.structured_completion import model_failed
 from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError, UsageError
-from ironcurtain.session.empty_answers import EmptyAnswersAskedAgain
+from ironcurtain.session.asking_again import AskedAgain
 from ironcurtain.settings import user_directory
 from ironcurtain.system.text import visible
 
@@ -54,8 +54,8 @@ class SessionModel:
     access: ModelAccess
     client: httpx2.AsyncClient
 
-    def failed(self, error: AgentRunError) -> IronCurtainError:
-        """Return the error to show for an answer that could not be had."""
+    def failed(self, error: Exception) -> IronCurtainError:
+        """Return the error to show for an answer that could not be had; the SDKs raise anything at all."""
         match error:
             case ModelContextWindowExceededError():
                 return SessionError(
@@ -66,8 +66,10 @@ class SessionModel:
                 return model_failed(CallError("status", status=status, detail=_detail(body)), self.access)
             case ModelAPIError():
                 return model_failed(CallError("unreachable", detail=error.message), self.access)
-            case _:
+            case AgentRunError():
                 return ModelFailedError(f"the model gave no answer: {visible(str(error))[:_SHOWN]}")
+            case _:
+                return model_failed(CallError("unintelligible"), self.access)
 
 
 def open_model(model: str) -> SessionModel:
@@ -94,7 +96,7 @@ def open_model(model: str) -> SessionModel:
     # A key travels in a header that is not always dropped on a redirect.
     client = httpx2.AsyncClient(timeout=access.timeout, follow_redirects=False)
     price = price_of(full, config.prices)
-    asked = EmptyAnswersAskedAgain(_model(name, access, client))
+    asked = AskedAgain(_model(name, access, client))
     return SessionModel(full, asked, price, access, client)
 
 
@@ -115,6 +117,7 @@ def _model(name: str, access: ModelAccess, client: httpx2.AsyncClient) -> Model:
             from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
 
             anthropic = AnthropicProvider(api_key=key, base_url=url, http_client=client)
+            anthropic.client.max_retries = 0
             return AnthropicModel(name, provider=anthropic, settings=settings)
         case "openai":
             from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
@@ -122,6 +125,7 @@ def _model(name: str, access: ModelAccess, client: httpx2.AsyncClient) -> Model:
             from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
             openai = OpenAIProvider(api_key=key, base_url=url, http_client=client)
+            openai.client.max_retries = 0
             # Without it a stream that breaks off would pass for a whole answer.
             ending = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
             return OpenAIChatModel(name, provider=openai, settings=settings, profile=ending)

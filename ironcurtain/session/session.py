@@ -9,21 +9,20 @@ none, each made durable before it has effects. Whatever ends a turn leaves a con
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.exceptions import AgentRunError, ModelContextWindowExceededError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
-    ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -39,18 +38,18 @@ from ironcurtain.errors import ModelFailedError, SessionError
 from ironcurtain.session.directory import SessionDirectory
 from ironcurtain.session.events import EventListener, Listeners, Note, TextPiece
 from ironcurtain.session.history import CALLED_OFF, completed
-from ironcurtain.session.limits import Budget, LimitReachedError, Used, cost_of
+from ironcurtain.session.limits import Budget, LimitReachedError, Used, first_out_of_time
 from ironcurtain.session.model import SessionModel
 from ironcurtain.session.rules import SessionRules
+from ironcurtain.session.summary import summary
 from ironcurtain.session.toolset import RETRIES, EnforcedToolset
+from ironcurtain.session.turn import Turn, check_whole
 from ironcurtain.system.text import visible
 
 # The limits are ours: they are told before they are reached, and end a turn, not the session.
 _NO_LIMITS = UsageLimits(request_limit=None)
-_SUMMARY = (
-    "Summarize this conversation for yourself, so that you can go on from the summary alone: the task, \
-what was found, what was done, what was refused, and what is left. Write nothing else."
-)
+
+T = TypeVar("T")
 
 
 class SessionState(StrEnum):
@@ -106,7 +105,7 @@ class Session:
         self._history = list(parts.directory.messages)
         self._used = Used(cost=Decimal(0) if parts.model.price is not None else None)
         self._state = SessionState.READY
-        self._turn: asyncio.Future[Answer] | None = None
+        self._turn: asyncio.Future[Any] | None = None
         self._cancelled = False
         self._agent = Agent(
             parts.model.model,
@@ -207,12 +206,10 @@ class Session:
             OSError: If the conversation cannot be written.
         """
         with self._running():
-            self._cancelled = False
-            self._turn = asyncio.ensure_future(self._run(text))
-            return await self._turn
+            return await self._cancellable(self._run(text))
 
     def cancel(self) -> None:
-        """End the running turn; its history stays valid. Without one, nothing happens."""
+        """End the running turn or summary; the history stays valid. Without one, nothing happens."""
         if self._turn is not None:
             self._cancelled = True
             self._turn.cancel()
@@ -221,20 +218,12 @@ class Session:
         """Replace the conversation by a summary that the model writes of it.
 
         Raises:
-            SessionError, ModelFailedError, OSError: As `send`.
+            SessionError: As `send`; or if a limit of the session is reached, or it was cancelled. The
+                conversation is then as it was.
+            ModelFailedError, OSError: As `send`.
         """
         with self._running():
-            agent = Agent(self._parts.model.model)
-            try:
-                async with agent.run_stream(
-                    _SUMMARY, message_history=self._history, usage_limits=_NO_LIMITS
-                ) as result:
-                    summary = await result.get_output()
-            except AgentRunError as error:
-                raise self._parts.model.failed(error) from error
-            self._used += self._measured(result.new_messages(), 0.0)
-            words = f"What happened so far, as a summary:\n\n{summary}"
-            self._keep([ModelRequest(parts=[UserPromptPart(words)])])
+            await self._cancellable(self._compact())
 
     def forget(self) -> None:
         """Begin a new conversation in the same session; what the user wrote before no longer counts.
@@ -261,21 +250,25 @@ class Session:
         directory.keep_words(text)
         self._parts.words.add(text)
         await self._parts.toolset.refresh()
-        began, before, budget = time.monotonic(), len(self._history), self._parts.turn()
-        why = ""
+        turn = Turn(self._parts.turn(), self._parts.model.price)
+        seconds, over = first_out_of_time(((turn.budget, 0.0), (self._parts.whole, self._used.seconds)))
+        why, is_said = "", False
         try:
-            async with asyncio.timeout(budget.seconds), aclosing(self._steps(text)) as steps:
+            async with asyncio.timeout(seconds) as clock, aclosing(self._steps(text, turn)) as steps:
                 async for messages in steps:
                     self._keep(messages)
+                    is_said = True
                     if isinstance(messages[-1], ModelRequest):  # what is used is held against the limits
-                        self._check(budget, messages[before:], time.monotonic() - began)
+                        self._check(turn)
                         directory.begin()  # while the model is asked
                     else:
                         await directory.durable()  # before what it asks for is done
         except LimitReachedError as reached:
             why = str(reached)
         except TimeoutError:
-            why = f"All of the {budget.seconds:,} seconds of this turn are used."
+            if not clock.expired():
+                raise
+            why = over
         except asyncio.CancelledError:
             if not self._cancelled:
                 raise
@@ -283,25 +276,35 @@ class Session:
         except AgentRunError as error:
             raise self._parts.model.failed(error) from error
         finally:
-            self._finish(text, before)
-            self._used += self._measured(self._history[before:], time.monotonic() - began)
+            self._finish("" if is_said else text)
+            self._used += turn.used
         await directory.durable()
         if why:
             self._listeners.tell(Note(why))
-        return Answer(_last_text(self._history[before:]), finished=not why, why=why)
+        return Answer(turn.text, finished=not why, why=why)
 
-    async def _steps(self, text: str) -> AsyncGenerator[Sequence[ModelMessage]]:
+    async def _steps(self, text: str, turn: Turn) -> AsyncGenerator[Sequence[ModelMessage]]:
         """Yield the conversation whenever something of it is complete, before anything follows from it."""
         async with self._agent.iter(text, message_history=self._history, usage_limits=_NO_LIMITS) as run:
             async for node in run:
                 if Agent.is_model_request_node(node):
                     yield [*run.all_messages(), node.request]
-                    async with node.stream(run.ctx) as stream:
-                        async for event in stream:
+                    async with aclosing(self._answer(node.stream(run.ctx))) as answer:
+                        async for event in answer:
                             self._stream(event)
                 elif Agent.is_call_tools_node(node):
-                    _check_whole(node.model_response)
+                    turn.answers.append(node.model_response)  # what is no whole answer was paid for, too
+                    check_whole(node.model_response)
                     yield run.all_messages()
+
+    async def _answer(self, opening: AbstractAsyncContextManager[AsyncIterable[T]]) -> AsyncGenerator[T]:
+        """Yield what arrives of an answer; what listeners raise does not pass for an error of the model."""
+        try:
+            async with opening as stream:
+                async for event in stream:
+                    yield event
+        except Exception as error:
+            raise self._parts.model.failed(error) from error
 
     def _stream(self, event: object) -> None:
         match event:
@@ -311,21 +314,46 @@ class Session:
             ) if text:
                 self._listeners.tell(TextPiece(text))
 
-    def _check(self, budget: Budget, messages: Sequence[ModelMessage], seconds: float) -> None:
-        used = self._measured(messages, seconds)
-        for sentence in (*budget.check(used), *self._parts.whole.check(self._used + used)):
+    def _check(self, turn: Turn) -> None:
+        used = turn.used
+        for sentence in (*turn.budget.check(used), *self._parts.whole.check(self._used + used)):
             self._listeners.tell(Note(sentence))
 
-    def _measured(self, messages: Sequence[ModelMessage], seconds: float) -> Used:
-        answers = [message for message in messages if isinstance(message, ModelResponse)]
-        price = self._parts.model.price
-        costs = [cost_of(price, each.usage.input_tokens, each.usage.output_tokens) for each in answers]
-        cost = sum((each for each in costs if each is not None), Decimal(0)) if price is not None else None
-        return Used(len(answers), sum(each.usage.total_tokens for each in answers), seconds, cost)
+    async def _compact(self) -> None:
+        parts, turn = self._parts, Turn(self._parts.turn(), self._parts.model.price)
+        try:
+            parts.whole.check(self._used)
+        except LimitReachedError as reached:
+            raise SessionError(str(reached).rstrip("."), hint="Begin a new session.") from None
+        try:
+            answer = await summary(parts.model.model, self._history, parts.toolset.definitions)
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                raise
+            raise SessionError("the summary was cancelled; the conversation is as it was") from None
+        except ModelContextWindowExceededError as error:
+            raise SessionError(
+                "the conversation is too long to be summarized",
+                hint="`/new` begins another one, `/save FILE` keeps this.",
+            ) from error
+        except Exception as error:
+            raise parts.model.failed(error) from error
+        turn.answers.append(answer)
+        self._used += turn.used
+        check_whole(answer)
+        if not turn.text.strip():
+            raise ModelFailedError("the model wrote no summary")
+        words = f"What happened so far, as a summary:\n\n{turn.text}"
+        self._keep([ModelRequest(parts=[UserPromptPart(words)])])
 
-    def _finish(self, text: str, before: int) -> None:
+    async def _cancellable(self, work: Coroutine[Any, Any, T]) -> T:
+        self._cancelled = False
+        self._turn = turn = asyncio.ensure_future(work)
+        return await turn
+
+    def _finish(self, text: str) -> None:
         """Leave a conversation that can go on: with the person's words, and a result for each call."""
-        said = [ModelRequest(parts=[UserPromptPart(text)])] if len(self._history) == before else []
+        said = [ModelRequest(parts=[UserPromptPart(text)])] if text else []
         self._keep(completed([*self._history, *said], CALLED_OFF))
 
     def _keep(self, messages: Sequence[ModelMessage]) -> None:
@@ -349,22 +377,3 @@ class Session:
 
 def _instructions(parts: Parts) -> str:
     return parts.rules.prompt(parts.toolset.names)
-
-
-def _check_whole(answer: ModelResponse) -> None:
-    """See that an answer has its end: half a call must not be carried out, nor half an answer pass for one.
-
-    Raises:
-        ModelFailedError: If it was broken off, or the model refused.
-    """
-    if answer.finish_reason is None:
-        raise ModelFailedError("the connection broke off in the middle of the answer")
-    if answer.finish_reason == "length":
-        raise ModelFailedError("the answer was cut off at the model's limit")
-    if answer.finish_reason == "content_filter":
-        raise ModelFailedError("the model refused to answer")
-
-
-def _last_text(messages: Sequence[ModelMessage]) -> str:
-    answer = next((each for each in reversed(messages) if isinstance(each, ModelResponse)), None)
-    return "".join(part.content for part in answer.parts if isinstance(part, TextPart)) if answer else ""

@@ -87,6 +87,11 @@ class EnforcedToolset(AbstractToolset[None]):
         """The tools as they were listed last, `server__tool`."""
         return [listed.name for listed in self._tools.values()]
 
+    @property
+    def definitions(self) -> list[ToolDefinition]:
+        """The tools as they were listed last, for a model."""
+        return [listed.definition for listed in self._tools.values()]
+
     async def refresh(self) -> None:
         """List the tools anew."""
         listed = (await self._client.list_tools(cache_mode="bypass")).tools

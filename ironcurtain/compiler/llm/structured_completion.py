@@ -21,7 +21,8 @@ from ironcurtain.system.text import visible
 
 MAX_TOKENS = 32_000
 MAX_CORRECTIONS = 2
-_ANSWERED_LATER = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+ANSWERED_LATER = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+"""Statuses after which the same call may have an answer."""
 _SHOWN_MISTAKES = 5
 WRONG_STOPS = {
     "limit": "the answer was cut off at the limit of {limit:,} tokens",
@@ -186,7 +187,7 @@ class ModelProvider:
         """Return the seconds to wait before the call is repeated, or None if that cannot help."""
         if error.final or error.kind in ("huge", "unintelligible"):
             return None
-        if error.kind == "status" and error.status not in _ANSWERED_LATER:
+        if error.kind == "status" and error.status not in ANSWERED_LATER:
             return None
         own = self._patience.first_wait * 2 ** max(0, refused - 1)
         pause = own if error.wait is None else error.wait

@@ -42,7 +42,9 @@ class Conversation:
                 return True
             try:
                 if line.startswith("/"):
-                    if not await commands.run(line):
+                    with _interrupts(session):  # a summary can be long
+                        goes_on = await commands.run(line)
+                    if not goes_on:
                         return True
                 elif line:
                     await self._turn(session, line)
@@ -70,7 +72,7 @@ class Conversation:
 
 @contextmanager
 def _interrupts(session: Session) -> Iterator[None]:
-    """Let Ctrl-C end the turn while one runs."""
+    """Let Ctrl-C end what the session does, and not the session."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, session.cancel)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -16,6 +17,7 @@ import pytest
 from support.deployments.proxied import until
 from support.deployments.stage import Stage
 from support.services.model_server import ANTHROPIC, DIALECTS, Dialect, raw, slow
+from werkzeug import Response
 
 from ironcurtain.errors import ModelFailedError, SessionError, UsageError
 from ironcurtain.session.create import SessionSettings, create_session
@@ -285,6 +287,109 @@ def test_the_conversation_is_summarized_when_asked(stage: Callable[..., Stage]) 
 
     anyio.run(story)
     assert "We greeted." in json.dumps(play.model.requests[-1]["messages"][0])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.provider)
+def test_a_summary_is_asked_for_with_the_tools_and_calls_none(
+    stage: Callable[..., Stage], dialect: Dialect
+) -> None:
+    echo = dialect.calls(("fix__echo", {"text": "hello"}))
+    play = stage(echo, dialect.answer("Done."), echo, dialect=dialect)
+
+    async def story() -> None:
+        async with play.session() as session:
+            await session.send("Echo")
+            said = session.history
+            with pytest.raises(ModelFailedError, match="wrote no summary"):
+                await session.compact()
+            assert session.history == said
+            assert session.usage.steps == 3
+
+    anyio.run(story)
+    assert len(play.place.sent()) == 1
+    asked = play.model.requests[-1]
+    choice = {
+        "anthropic": asked.get("tool_choice") == {"type": "none"},
+        "openai": asked.get("tool_choice") == "none",
+        "google": asked.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode") == "NONE",
+    }
+    assert choice[dialect.provider]
+    assert "echo" in json.dumps(asked["tools"])
+
+
+@pytest.mark.parametrize("stop", ["cut", "limit", "refusal", "full"])
+def test_half_a_summary_replaces_nothing(stage: Callable[..., Stage], stop: str) -> None:
+    wrong = {
+        "cut": ANTHROPIC.cut("We were", cleanly=True),
+        "limit": ANTHROPIC.answer("We were", "limit"),
+        "refusal": ANTHROPIC.answer("I will not", "refusal"),
+        "full": ANTHROPIC.failure(400, "invalid_request_error", "prompt is too long: 9 tokens > 8"),
+    }[stop]
+    play = stage(ANTHROPIC.answer("Hello."), wrong)
+
+    async def story() -> None:
+        async with play.session() as session:
+            await session.send("Hi")
+            said, kept = session.history, (session.path / "messages.jsonl").read_bytes()
+            with pytest.raises((ModelFailedError, SessionError)) as caught:
+                await session.compact()
+            assert session.history == said
+            assert (session.path / "messages.jsonl").read_bytes() == kept
+            assert (
+                stop != "full" or caught.value.hint == "`/new` begins another one, `/save FILE` keeps this."
+            )
+
+    anyio.run(story)
+
+
+def test_a_summary_can_be_cancelled(stage: Callable[..., Stage]) -> None:
+    over = threading.Event()
+
+    def silent() -> Response:
+        over.wait(60)
+        return ANTHROPIC.answer("Late.")()
+
+    play = stage(ANTHROPIC.answer("Hello."), silent)
+
+    async def story() -> None:
+        async with play.session() as session, anyio.create_task_group() as tasks:
+            await session.send("Hi")
+
+            async def cancel() -> None:
+                await until(lambda: len(play.model.requests) == 2)
+                session.cancel()
+
+            tasks.start_soon(cancel)
+            with pytest.raises(SessionError, match="the conversation is as it was"):
+                await session.compact()
+            over.set()
+            assert session.state == "ready"
+            assert len(session.history) == 2
+
+    anyio.run(story)
+
+
+def test_turns_that_fail_one_after_another_are_counted_and_said_once(stage: Callable[..., Stage]) -> None:
+    """The agent library joins what nobody answered: places in the conversation move."""
+    play = stage(ANTHROPIC.answer("Half", "limit"))
+
+    async def story() -> None:
+        async with play.session(turn=Limits(steps=3)) as session:
+            for number in range(4):
+                with pytest.raises(ModelFailedError, match="cut off at the model's limit"):
+                    await session.send(f"Say {number}")
+            assert session.usage.steps == 4
+            play.model.script[:] = [ANTHROPIC.calls(("fix__echo", {"text": "a"})), ANTHROPIC.answer("Whole.")]
+            play.model.requests.clear()
+            answer = await session.send("Say it")
+            assert (answer.text, answer.finished) == ("Whole.", True)
+            assert session.usage.steps == 6
+            play.model.script[:] = [ANTHROPIC.calls(("fix__echo", {"text": "b"}))]
+            assert (await session.send("Echo forever")).why == "All of the 3 steps of this turn are used."
+
+    anyio.run(story)
+    said = json.dumps(play.model.requests[-1]["messages"])
+    assert [said.count(f"Say {number}") for number in range(4)] == [1] * 4
 
 
 def test_a_second_turn_beside_one_and_a_closed_session_are_errors(stage: Callable[..., Stage]) -> None:

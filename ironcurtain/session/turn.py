@@ -1,0 +1,62 @@
+"""What a turn has come to: the model's answers in it, and what they used."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+
+from pydantic_ai.messages import ModelResponse, TextPart
+
+from ironcurtain.compiler.llm.access import Price
+from ironcurtain.errors import ModelFailedError
+from ironcurtain.session.limits import Budget, Used, cost_of
+
+
+class Turn:
+    """A turn that runs.
+
+    Its answers are counted by themselves: the agent library joins messages of a conversation, so that a place
+    in it is no mark.
+
+    Args:
+        budget: What it may use.
+        price: Of the model; None where nobody knows it.
+
+    Attributes:
+        answers: All answers of the model, the last of which may have no end.
+    """
+
+    def __init__(self, budget: Budget, price: Price | None) -> None:
+        self.budget = budget
+        self.answers: list[ModelResponse] = []
+        self._price, self._began = price, time.monotonic()
+
+    @property
+    def used(self) -> Used:
+        """What was used from its beginning until now."""
+        usages = [answer.usage for answer in self.answers]
+        costs = [cost_of(self._price, each.input_tokens, each.output_tokens) for each in usages]
+        cost = sum((each for each in costs if each is not None), Decimal(0))
+        tokens = sum(each.total_tokens for each in usages)
+        seconds = time.monotonic() - self._began
+        return Used(len(usages), tokens, seconds, cost if self._price is not None else None)
+
+    @property
+    def text(self) -> str:
+        """What the model said last, without its calls; nothing where it has not answered."""
+        parts = self.answers[-1].parts if self.answers else []
+        return "".join(part.content for part in parts if isinstance(part, TextPart))
+
+
+def check_whole(answer: ModelResponse) -> None:
+    """See that an answer has its end: half a call must not be carried out, nor half an answer pass for one.
+
+    Raises:
+        ModelFailedError: If it was broken off, or the model refused.
+    """
+    if answer.finish_reason is None:
+        raise ModelFailedError("the connection broke off in the middle of the answer")
+    if answer.finish_reason == "length":
+        raise ModelFailedError("the answer was cut off at the model's limit")
+    if answer.finish_reason == "content_filter":
+        raise ModelFailedError("the model refused to answer")
