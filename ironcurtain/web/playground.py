@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -50,7 +50,7 @@ class Column:
     explanation: Explanation | None = None
     trouble: str = ""
 
-    @property
+    @cached_property
     def clauses(self) -> Mapping[str, QuotedClause]:
         """The clauses that the explanation refers to, by id."""
         return {each.id: each for each in self.explanation.clauses} if self.explanation is not None else {}
