@@ -213,8 +213,12 @@ class Bundle:
         complete = {**files, SIGNATURES: content}
         return Bundle(MappingProxyType(dict(sorted(complete.items()))), self.manifest)
 
-    def write_directory(self, path: Path) -> None:
+    def write_directory(self, path: Path, *, durable: bool = True) -> None:
         """Write all files below a directory, which must not exist or be empty.
+
+        Args:
+            path: The directory.
+            durable: Whether they are there after a crash; nobody needs that of a temporary directory.
 
         Raises:
             OSError: If it is not empty or cannot be written.
@@ -223,7 +227,11 @@ class Bundle:
         if any(path.iterdir()):
             raise FileExistsError(17, "the directory is not empty", str(path))
         for name, content in self.files.items():
-            atomic_write(path / name, content)
+            if durable:
+                atomic_write(path / name, content)
+            else:
+                (path / name).parent.mkdir(parents=True, exist_ok=True)
+                (path / name).write_bytes(content)
 
     def archive(self) -> bytes:
         """Return the bundle as `.tar.gz` without tests: a pure function of its content."""

@@ -82,7 +82,7 @@ GROUPS = {
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 _PACKAGES = {name: heading.split()[0].lower() for heading, group in GROUPS.items() for name in group}
 
-_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+_OBJECTS_BETWEEN_COLLECTIONS = 400_000
 
 EXIT_CODES = """\b
 Exit codes:
@@ -180,7 +180,7 @@ def main() -> None:
             # Whatever the locale: JSON is UTF-8, and a character must never turn a result into a failure.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     display.stand_before_terminals()
-    # What a command imports stays: looking for garbage in it every 700 objects costs a fifth of a start.
+    # What a command imports and reads stays: looking for garbage in it costs up to a fifth of its time.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     status = run(sys.argv[1:])
     try:

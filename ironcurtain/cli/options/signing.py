@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
-from ironcurtain.bundle.signing.keys import read_private_key
-from ironcurtain.bundle.signing.signature import sign as sign_bundle
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
@@ -26,6 +24,10 @@ def chosen_signer(*, sign: bool, key: str | None) -> Callable[[Bundle], Bundle] 
         FileError, FormatError: If the key cannot be used.
     """
     if sign:
+        # The library for keys is slow to load, and few commands sign.
+        from ironcurtain.bundle.signing.keys import read_private_key
+        from ironcurtain.bundle.signing.signature import sign as sign_bundle
+
         return partial(sign_bundle, key=read_private_key(key_file(key)))
     if key is not None:
         raise UsageError("--key signs nothing by itself", hint="Add --sign.")

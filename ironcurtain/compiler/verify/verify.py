@@ -53,7 +53,7 @@ def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoRep
     with private_directory("work") as place:
         directory = place / "bundle"
         schema = place / "schemas" / f"{SCHEMA}.json"
-        bundle.write_directory(directory)
+        bundle.write_directory(directory, durable=False)
         schema.parent.mkdir()
         seen = policy_input_schema(registry, facts=bool(PolicyContent.of(bundle).facts))
         schema.write_text(json_text.pretty(seen), encoding="utf-8")

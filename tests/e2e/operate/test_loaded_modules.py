@@ -30,7 +30,7 @@ WITHOUT = {
     ),
     "verify": (
         ["verify", str(SHIPPED)],
-        MODELS | {"mcp"} | NETWORK | {"ironcurtain.gateway", "ironcurtain.analysis.replay"},
+        MODELS | {"cryptography", "mcp"} | NETWORK | {"ironcurtain.gateway", "ironcurtain.analysis.replay"},
     ),
     "proxy": (
         [*("proxy", "--bundle", str(SHIPPED), "--sandbox", "work"), *UNCONTAINED, "--no-approver"],
