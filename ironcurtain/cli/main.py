@@ -19,7 +19,7 @@ import click
 
 from ironcurtain.cli.options.options import ARGUMENTS
 from ironcurtain.cli.output import display
-from ironcurtain.cli.output.problems import print_failure
+from ironcurtain.cli.output.problems import is_interrupt, print_failure
 from ironcurtain.errors import Exit
 from ironcurtain.system.text import quoted
 
@@ -169,6 +169,9 @@ def run(arguments: Sequence[str]) -> Exit:
         _give_up_stdout()
         return Exit.NO_ANSWER
     except Exception as error:  # noqa: BLE001 - the last line of defence: a bug has its own status
+        if is_interrupt(error):
+            click.echo("interrupted", err=True)
+            return Exit.INTERRUPTED
         return print_failure(error, debug=debug)
     return status if isinstance(status, Exit) else Exit(status or 0)
 

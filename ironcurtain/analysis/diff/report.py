@@ -145,7 +145,9 @@ def text_lines(result: Difference, said: Mapping[str, Sequence[str]] | None = No
 
 def markdown_lines(result: Difference, said: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
     """Yield a difference as markdown; arguments as for `text_lines`."""
-    yield from _lines(result, said or {}, heading="## {}\n", change="- {}", detail="  - {}", markdown=True)
+    lines = _lines(result, said or {}, heading="## {}\n", change="- {}", detail="  - {}", markdown=True)
+    for number, line in enumerate(lines):
+        yield f"\n{line}" if number and line.startswith("## ") else line
 
 
 def _lines(

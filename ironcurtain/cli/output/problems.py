@@ -43,6 +43,13 @@ def print_failure(error: Exception, *, debug: bool) -> Exit:
     return (failures or waits)[0].exit
 
 
+def is_interrupt(error: Exception) -> bool:
+    """Tell whether Ctrl-C came while pydantic built a model: its words alone say so, as of a wrong model."""
+    from pydantic_core import SchemaError
+
+    return isinstance(error, SchemaError) and str(error).rstrip().endswith("KeyboardInterrupt:")
+
+
 def _waiting(error: IronCurtainError) -> str:
     return "\n".join([f"waiting[{error.code}]: {printable(error.what)}", *map(printable, error.block)])
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from enum import Enum
 from pathlib import Path
 
 import pytest
 from e2e.program import PROGRAM, environment
 from fixtures.tiny_project import tree
+from pydantic_core import SchemaValidator
 
+from ironcurtain.cli import main
 from ironcurtain.compiler.publish.publish import only_one
+from ironcurtain.errors import Exit
 
 # Once the last stage has ended there is nothing left to interrupt.
 STAGES = [
@@ -77,3 +81,21 @@ def test_interrupted_after_a_stage(stage: str, project: Path) -> None:
     assert tree(project) == before
     with only_one(project / "generated"):
         pass
+
+
+def test_interrupted_while_a_model_is_built(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pydantic tells of an interrupt in there as of a mistake in the model."""
+
+    class Interrupted:
+        @property
+        def value(self) -> str:
+            raise KeyboardInterrupt
+
+    def build(**_: object) -> None:
+        SchemaValidator({"type": "enum", "cls": Enum, "members": [Interrupted()]})
+
+    monkeypatch.setattr(main.cli, "main", build)
+    assert main.run([]) == Exit.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"

@@ -45,6 +45,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str
 
 def tab_to(page: Page, selector: str) -> None:
     """Press Tab until what a selector finds has the focus; it has to be marked as such."""
+    page.wait_for_load_state("domcontentloaded")
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("each => document.activeElement.matches(each)", selector):
