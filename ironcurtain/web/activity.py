@@ -20,7 +20,7 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.web.access import Access
 from ironcurtain.web.live import changes
-from ironcurtain.web.rendering import page, refused, said
+from ironcurtain.web.rendering import page, refused
 
 HERE = "/activity"
 MOST_ROWS = 300
@@ -134,7 +134,7 @@ class ActivityPages:
         try:
             return self._explain(record), ""
         except (IronCurtainError, OSError) as error:
-            return None, said(error)
+            return None, str(error)  # its hint is about options of `explain`
 
 
 def alike(records: Iterable[RecentRecord], request: ApprovalRequest) -> tuple[str, ...]:

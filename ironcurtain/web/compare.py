@@ -128,7 +128,9 @@ class ComparePages:
 
     def _found(self, request: Request) -> Comparison | Response:
         if self._examination is None:
-            return page("policy_none.html", request, what="Compare", option="--bundle B --against OLD")
+            return page(
+                "policy_none.html", request, what="Compare", option="--bundle generated/bundle --against main"
+            )
         progress = self._examination.progress(asked=True)
         if progress.trouble:
             return not_examined(request, "Compare", HERE, progress.trouble)

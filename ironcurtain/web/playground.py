@@ -220,7 +220,7 @@ class PlaygroundPages:
 
     def _playground(self, request: Request) -> Playground | Response:
         if self._opened is None:
-            return page("policy_none.html", request, what="Playground", option="--bundle B")
+            return page("policy_none.html", request, what="Playground", option="--bundle generated/bundle")
         try:
             return self._opened.get()
         except (IronCurtainError, OSError) as error:

@@ -84,7 +84,7 @@ class PolicyPages:
 
     def _report(self, request: Request) -> PolicyReport | Response:
         if self._examination is None:
-            return page("policy_none.html", request, what="Policy", option="--bundle B")
+            return page("policy_none.html", request, what="Policy", option="--bundle generated/bundle")
         progress = self._examination.progress(asked=True)
         if progress.trouble:
             return not_examined(request, "Policy", HERE, progress.trouble)

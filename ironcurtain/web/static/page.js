@@ -207,6 +207,8 @@ function begin() {
     button.hidden = false;
     button.addEventListener("click", () => does(button));
   }
+  const chosen = one(".sentences [aria-current]"), list = chosen?.closest(".sentences");
+  if (chosen) list.scrollTop += chosen.getBoundingClientRect().top - list.getBoundingClientRect().top - list.clientHeight / 3;
   count();
   setInterval(count, 1000);
   reading();

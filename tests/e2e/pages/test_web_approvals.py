@@ -276,6 +276,20 @@ def test_a_page_says_that_the_command_has_ended_and_goes_on(chromium: Browser, h
         expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
 
 
+def test_where_what_waits_cannot_be_read_it_does_not_say_that_nothing_waits(
+    chromium: Browser, home: Path
+) -> None:
+    own = home / ".ironcurtain"
+    ask(home, written("/srv/a.txt"))
+    own.chmod(0o777)
+    with web(home) as started:
+        page = started.enter(chromium.new_page())
+        expect(page.get_by_role("heading", name="What waits is not known")).to_be_visible()
+        expect(page.get_by_role("alert")).to_contain_text(f"Run `chmod go-w {own}`.")
+        own.chmod(0o700)
+        expect(page.get_by_role("heading", name="1 call waits for you")).to_be_visible()
+
+
 def test_everything_is_reached_with_the_keyboard(opened: Page, home: Path) -> None:
     first, second = written("/srv/a.txt"), written("/srv/b.txt")
     ask(home, first, second)

@@ -256,7 +256,7 @@ def test_a_scenario_is_chosen_and_opens_with_its_call(chromium: Browser, shop: W
     choice = page.get_by_label("Begin with a scenario")
     assert choice.locator("option").all_text_contents() == [
         "none",
-        *(f"{each.id}: {each.expect.value}" for each in of_tool),
+        *(f"{each.expect.value}: {each.id}" for each in of_tool),
     ]
     for each in of_tool[:3]:
         choice.select_option(each.id)

@@ -96,6 +96,19 @@ def test_a_sentence_shows_what_it_causes(chromium: Browser, running: Web) -> Non
     expect(shown.locator(".heat td.of-sentence").first).to_be_visible()
 
 
+def test_the_sentence_that_was_chosen_stays_in_sight(chromium: Browser, running: Web) -> None:
+    shown = opened(chromium, running, "/policy")
+    expect(shown.locator(".heat").first).to_be_visible(timeout=LONG)
+    shown.locator(".sentences a").last.click()
+    column, chosen = shown.locator(".sentences"), shown.locator(".sentences [aria-current]")
+    expect(shown.locator(".effects")).to_have_count(1)
+    places = [each.bounding_box() for each in (column, chosen)]
+    assert places[0] is not None
+    assert places[1] is not None
+    assert places[0]["y"] <= places[1]["y"]
+    assert places[1]["y"] + places[1]["height"] <= places[0]["y"] + places[0]["height"] + 1
+
+
 def test_the_headings_of_the_constitution_stand_above_its_sentences(chromium: Browser, running: Web) -> None:
     shown = opened(chromium, running, "/policy")
     column = shown.get_by_role("navigation", name="Sentences").locator("ul")
