@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.bundle.content import PolicyContent
@@ -12,7 +13,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.patterns import canonical_pattern, contains
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
-from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.conditions import ValueTest
 from ironcurtain.model.facts import fact_types
 from ironcurtain.model.guarantees import Guarantee, Guarantees, GuaranteeScope
@@ -32,7 +33,7 @@ class ReadGuarantee:
     """A guarantee with its names looked up.
 
     Attributes:
-        tools: The tools that it speaks of.
+        tools: The tools that it speaks of; of a guarantee about resources, those that can have such.
         kind: The kind of its patterns.
         within: Canonical patterns, the sandbox as its directory; None if it does not ask.
     """
@@ -91,6 +92,8 @@ def _prepare(
     _check_roles(scope, tools, content.annotations, registry)
     _check_pointers(scope, tools, content)
     kind = _kind(scope, registry)
+    if scope.roles is not None or scope.within is not None or scope.outside is not None:
+        tools = having_roles(tools, roles_of(scope.roles, kind, registry), content.annotations)
     within, outside = (_patterns(p, kind, content, registry, world) for p in (scope.within, scope.outside))
     _check_contradiction(within, outside, kind, registry)
     # A promise to allow speaks of callers that are known; every other one of those that are not, too.
@@ -131,19 +134,37 @@ def _check_roles(
     for role in scope.roles or ():
         if role not in resources:
             raise GuaranteeError(f"there is no role {quoted(role)} of resources", hint=_known(resources))
-    carried = {
-        role
-        for server, name in tools
-        for tool in [annotations.find(server, name)]
-        if tool is not None
-        for role in (*(r for a in tool.args for r in a.possible_roles), *(c.role for c in tool.composites))
-    }
-    if "git-remote-url" in carried:
-        carried |= {"read-path", "write-path"}
+    found = [annotations.find(server, name) for server, name in tools]
+    carried = {role for tool in found if tool is not None for role in possible_roles(tool)} - {NONE}
     if scope.roles is not None and not carried & set(scope.roles):
         raise GuaranteeError(
             f"no tool that it speaks of has a resource of role {', '.join(scope.roles)}", hint=_known(carried)
         )
+
+
+def roles_of(roles: Collection[str] | None, kind: str, registry: Registry) -> frozenset[str]:
+    """Return the roles that a condition speaks of: those that it names, or all of a kind of patterns."""
+    return frozenset(roles or (role.name for role in registry.resources if role.pattern_kind == kind))
+
+
+def having_roles(
+    tools: Iterable[tuple[str, str]], roles: Collection[str], annotations: Annotations
+) -> tuple[tuple[str, str], ...]:
+    """Return those of some tools that can have a resource of one of some roles."""
+    return tuple(
+        (server, name)
+        for server, name in tools
+        for tool in [annotations.find(server, name)]
+        if tool is not None and not possible_roles(tool).isdisjoint(roles)
+    )
+
+
+def possible_roles(tool: ToolAnnotation) -> frozenset[str]:
+    """Return every role that a resource of a tool can have."""
+    named = {role for argument in tool.args for role in argument.possible_roles}
+    named |= {composite.role for composite in tool.composites} | {NONE}
+    # A remote may be a local directory.
+    return frozenset(named | {"read-path", "write-path"} if GIT_REMOTE in named else named)
 
 
 def _check_pointers(scope: GuaranteeScope, tools: Iterable[tuple[str, str]], content: PolicyContent) -> None:

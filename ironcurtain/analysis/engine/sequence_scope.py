@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, read_guarantees, tests_of
+from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, having_roles, read_guarantees, tests_of
 from ironcurtain.analysis.engine.rules.predicates import rule_predicate
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.patterns import canonical_pattern
@@ -154,6 +154,8 @@ def _kind(name: str, condition: If, content: PolicyContent, registry: Registry) 
         for tool in annotated.tools
         if condition.is_about(server, tool.tool, side_effects=tool.side_effects)
     )
+    if roles is not None:
+        tools = having_roles(tools, roles, content.annotations)
     scope = GuaranteeScope(roles=roles, args=condition.args or (), caller=condition.caller or ())
     guarantee = Guarantee(id=name, never=Verdict.ALLOW, when=scope)
     kind = registry[roles[0]].pattern_kind if roles else "path"

@@ -9,7 +9,7 @@ they are follows from the whole sequence, and is held against it when that is pu
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
 from ironcurtain.analysis.engine.indexes import ClassIndex, ClassSets, VariableIndex, indexed
@@ -112,7 +112,7 @@ class CallKinds:
         search = CallSearch(examined, allowed)
         gaps: set[str] = set(examined.gaps)
         of_resources = [kind for kind in matching if kind.has_resources]
-        if len(of_resources) > 1:
+        if len({_resources_of(kind) for kind in of_resources}) > 1:
             gaps.add(SEVERAL)
         for cell in examined.space.cells.values():
             if not self._is_of(cell, of_resources):
@@ -128,6 +128,12 @@ class CallKinds:
     def _is_of(self, cell: EquivalenceClass, kinds: Sequence[CallKind]) -> bool:
         key = cell.keys[0]
         return key is not None and all(kind.read.matches(key, self._registry) for kind in kinds)
+
+
+def _resources_of(kind: CallKind) -> tuple[Hashable, ...]:
+    """Return what a kind asks of a resource: of two kinds that ask the same, one resource meets both."""
+    roles = kind.read.guarantee.when.roles
+    return frozenset(roles) if roles else None, kind.read.kind, kind.read.within, kind.read.outside
 
 
 def _avoidances(

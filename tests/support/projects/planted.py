@@ -41,7 +41,12 @@ _TOOLS: dict[str, tuple[dict[str, Any], dict[str, list[str]], list[str]]] = {
     ),
     "run_query": ({"sql": _TEXT}, {}, ["sql"]),
     "label_file": (
-        {"path": _TEXT, "label": {"type": ["string", "integer"]}, "tags": {"type": "array", "items": _TEXT}},
+        {
+            "path": _TEXT,
+            "label": {"type": ["string", "integer"]},
+            "tags": {"type": "array", "items": _TEXT},
+            "options": {"type": "object"},
+        },
         {"path": ["read-path"]},
         ["path", "label", "tags"],
     ),

@@ -6,15 +6,14 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
+from ironcurtain.analysis.engine.guarantee_scope import possible_roles
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
 from ironcurtain.analysis.engine.space.variables import variables_of
 from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, rule_content
 from ironcurtain.analysis.findings.finder import FinderInputs, UnknownName
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.roles import NONE
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
@@ -45,14 +44,6 @@ def unknown_names(inputs: FinderInputs) -> Iterator[FindingDraft]:
     """Yield what rules name that no tool of theirs has, with what may have been meant."""
     rules = inputs.context.analysis.content.rules
     yield from (_draft(unknown, rules[unknown.rule]) for unknown in inputs.unknown_names)
-
-
-def possible_roles(tool: ToolAnnotation) -> frozenset[str]:
-    """Return every role that a resource of a tool can have."""
-    named = {role for argument in tool.args for role in argument.possible_roles}
-    named |= {composite.role for composite in tool.composites} | {NONE}
-    # A remote may be a local directory.
-    return frozenset(named | {"read-path", "write-path"} if GIT_REMOTE in named else named)
 
 
 def _draft(unknown: UnknownName, rule: RuleText) -> FindingDraft:
@@ -104,6 +95,7 @@ def _arguments(test: ArgCondition, concerned: Collection[Examined]) -> Iterator[
         or test.measure is not None
         or test.ignore_case
         or test.part is not None
+        or test.of is not None  # keys, of which an object may have any
         or isinstance(test.value, dict)
     ):
         return

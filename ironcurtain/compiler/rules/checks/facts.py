@@ -177,7 +177,7 @@ def _record_problems(
     if not tool.reads:
         yield (
             f"nobody confirmed that {visible(fact.tool)} only reads\n"
-            "Confirm it in confirmations.yaml (reads: true)."
+            "Confirm it in confirmations.yaml, or in annotations by hand (reads: true)."
         )
     known = {argument.top_level for argument in tool.args}
     for name in fact.arguments:

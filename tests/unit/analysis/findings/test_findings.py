@@ -193,6 +193,14 @@ def test_a_role_that_no_tool_of_the_rule_has_is_named() -> None:
     assert 'the role "delete-path"' in report.findings[0].message
 
 
+def test_no_key_of_an_object_with_free_keys_is_unknown() -> None:
+    keys = [{"name": "options", "of": "keys", "op": "in", "value": ["colour", "size"]}]
+    report = found(
+        {"name": "allow", "then": "allow", "if": {**LABELLING, "args": keys}}, tools=["label_file"]
+    )
+    assert "unknown-name" not in dict(kinds(report))
+
+
 def test_a_tool_that_only_reads_may_be_allowed_as_a_whole() -> None:
     assert kinds(found({"name": "allow", "then": "allow", "if": {"tool": ["read_file"]}})) == []
     assert kinds(found({"name": "allow", "then": "allow", "if": {"tool": ["delete_file"]}})) == [

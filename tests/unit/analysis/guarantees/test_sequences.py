@@ -64,6 +64,23 @@ def test_without_the_label_two_calls_break_it() -> None:
     assert result.witness == result.sequence[-1]
 
 
+def test_a_label_from_a_resource_is_a_proof_beside_a_sampled_tool_without_such_a_resource() -> None:
+    friends = {"roles": ["recipient"], "allowed": ["*@example.com"]}
+    label = {"source": "label", "clause": "C1", "from": {"lists": friends}}
+    paid = rule("pay", "allow", tool=["pay"], facts=[when("private", "equals", False)])
+    # Sets of Unicode letters are not followed.
+    unread = rule(
+        "get", "allow", tool=["get_order"], args=[{"name": "id", "op": "matches", "value": "\\pL+"}]
+    )
+    demand = {
+        "never": {"after": {"roles": ["recipient"], "within": ["*@example.com"]}, "allow": {"tool": ["pay"]}}
+    }
+    declared = {**spaces_facts.DECLARED, "private": label}
+    assert decided([paid, SEND, unread], demand, declared).status == "proved"
+    by_all = {"never": {"after": {}, "allow": {"tool": ["pay"]}}}
+    assert decided([paid, SEND, unread], by_all, declared).status == "broken"
+
+
 def test_what_is_sent_with_approval_counts_as_sent() -> None:
     asked = rule("get", "escalate", tool=["get_user"])
     result = decided([asked, SEND], NEVER)
