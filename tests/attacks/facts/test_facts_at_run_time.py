@@ -1,5 +1,12 @@
 """An agent or a server makes a policy's records, totals and labels say what they should not.
 
+A look-up lies in type, answers about another record, is huge or slow. A record changes between its look-up
+and the sending, by a call of the agent's own or while a person is asked. An amount is negative, beyond every
+number (`1e999`), or overflows its counter. Two payments are made at once under one budget. The store or the
+log is changed. A label is to be lost by cancelling, by a crash, by a reload, by an answer that cannot be
+read, or by a second client. The proxy is killed before it books a payment, before it records it, and before
+it sends it.
+
 Held by: deny where a fact cannot be had; one booking with its decision; no label is ever taken away.
 """
 
