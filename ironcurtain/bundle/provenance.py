@@ -11,9 +11,9 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance_model import (
     BuildDefinition,
     Builder,
-    Predicate,
     Provenance,
-    Resource,
+    ProvenancePredicate,
+    ResourceDescriptor,
     RunDetails,
     Sha256,
     Statement,
@@ -52,15 +52,17 @@ def statement(bundle: Bundle, archives: Mapping[str, bytes]) -> Statement:
     made_of = origin.model_dump(include=set(_MADE_OF))
     return Statement(
         subject=tuple(_resource(name, data) for name, data in sorted(archives.items())),
-        predicate=Predicate(
+        predicate=ProvenancePredicate(
             build_definition=BuildDefinition(
                 external_parameters={"serial": bundle.serial},
                 resolved_dependencies=tuple(
-                    Resource(name=name, digest=Sha256(sha256=made_of[name].removeprefix("sha256:")))
+                    ResourceDescriptor(name=name, digest=Sha256(sha256=made_of[name].removeprefix("sha256:")))
                     for name in _MADE_OF
                 )
                 + tuple(
-                    Resource(name=each.path, digest=Sha256(sha256=each.digest.removeprefix("sha256:")))
+                    ResourceDescriptor(
+                        name=each.path, digest=Sha256(sha256=each.digest.removeprefix("sha256:"))
+                    )
                     for each in origin.sources
                 ),
             ),
@@ -76,5 +78,5 @@ def statement(bundle: Bundle, archives: Mapping[str, bytes]) -> Statement:
     )
 
 
-def _resource(name: str, content: bytes) -> Resource:
-    return Resource(name=name, digest=Sha256(sha256=hashlib.sha256(content).hexdigest()))
+def _resource(name: str, content: bytes) -> ResourceDescriptor:
+    return ResourceDescriptor(name=name, digest=Sha256(sha256=hashlib.sha256(content).hexdigest()))

@@ -29,7 +29,7 @@ class Sha256(Frozen):
     sha256: Hex
 
 
-class Resource(Frozen):
+class ResourceDescriptor(Frozen):
     """A file, or a set of them, by the digest of its content."""
 
     name: str
@@ -46,7 +46,7 @@ class BuildDefinition(_Camel):
 
     build_type: Literal["urn:ironcurtain:compile:v1"] = BUILD
     external_parameters: dict[str, int]
-    resolved_dependencies: tuple[Resource, ...]
+    resolved_dependencies: tuple[ResourceDescriptor, ...]
 
 
 class Builder(Frozen):
@@ -62,7 +62,7 @@ class RunDetails(Frozen):
     builder: Builder
 
 
-class Predicate(_Camel):
+class ProvenancePredicate(_Camel):
     """The statement's content.
 
     Attributes:
@@ -84,9 +84,9 @@ class Statement(_Camel):
     type_: Literal["https://in-toto.io/Statement/v1"] = Field(
         default="https://in-toto.io/Statement/v1", alias="_type"
     )
-    subject: tuple[Resource, ...] = Field(min_length=1)
+    subject: tuple[ResourceDescriptor, ...] = Field(min_length=1)
     predicate_type: Literal["urn:ironcurtain:provenance:v1"] = PREDICATE
-    predicate: Predicate
+    predicate: ProvenancePredicate
 
 
 SourceKind = Literal[

@@ -26,13 +26,13 @@ _READ_TIMEOUT = 15.0
 _MAX_ASSET = 256 << 20
 _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
-Report = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 """Takes one sentence about what is being done, for a person who waits."""
 
 
 def install(
     *,
-    report: Report,
+    report: ReportProgress,
     cache: Path | None = None,
     search_path: str | None = None,
     release: str | None = None,
@@ -135,7 +135,7 @@ def _installed(directory: Path) -> Opa | None:
         return None
 
 
-def _install(directory: Path, report: Report, search_path: str | None, release: str) -> Opa:
+def _install(directory: Path, report: ReportProgress, search_path: str | None, release: str) -> Opa:
     with tempfile.TemporaryDirectory(dir=directory, prefix="new-") as name:
         new = _obtain(Path(name), report, search_path, release)
         examine(new, "cache")
@@ -144,7 +144,7 @@ def _install(directory: Path, report: Report, search_path: str | None, release: 
     return examine(directory / "opa", "cache")
 
 
-def _obtain(directory: Path, report: Report, search_path: str | None, release: str) -> Path:
+def _obtain(directory: Path, report: ReportProgress, search_path: str | None, release: str) -> Path:
     go = find_go(search_path)
     if go is not None:
         report(f"building OPA {pin().version} with Go (a few minutes)")

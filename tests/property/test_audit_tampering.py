@@ -14,7 +14,7 @@ from support.records.audited import KEY, write_log
 
 from ironcurtain.enforcement.audit.log_paths import LogPaths, log_at
 from ironcurtain.enforcement.audit.reader import verify
-from ironcurtain.enforcement.audit.record_types import Problem
+from ironcurtain.enforcement.audit.record_types import LogProblem
 
 RECORDS = 2_000
 quick = settings(max_examples=examples(15), deadline=None, suppress_health_check=list(HealthCheck))
@@ -32,7 +32,7 @@ def data(place: LogPaths) -> bytes:
     return place.path.read_bytes()
 
 
-def problems(place: LogPaths, data: bytes, *, use_head: bool = True) -> tuple[Problem, ...]:
+def problems(place: LogPaths, data: bytes, *, use_head: bool = True) -> tuple[LogProblem, ...]:
     copy = place.path.with_name("copy.jsonl")
     copy.write_bytes(data)
     return verify(place_named(copy, place), key=KEY, use_head=use_head).problems

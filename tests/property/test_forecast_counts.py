@@ -14,7 +14,7 @@ from support.records.audited import KEY
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.forecast.forecast import decide_profile, decide_records, forecast
-from ironcurtain.analysis.forecast.report import Profile, ProfileCall
+from ironcurtain.analysis.forecast.report import ProfileCall, UsageProfile
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.engine.command import OpaCommand
@@ -31,7 +31,7 @@ def test_a_forecast_equals_the_count_when_the_profile_is_replayed(seed: int) -> 
     bundle = spaces.bundle_of(spaces.random_policy(random, 20))
     calls = [call for call in random_calls(random, CALLS) if isinstance(call.arguments, dict)]
     counts = [random.randint(1, 5) for _ in calls]
-    profile = Profile(
+    profile = UsageProfile(
         format="ironcurtain/profile/v1",
         sessions=SESSIONS,
         calls=tuple(

@@ -30,7 +30,7 @@ from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import tool_table
-from ironcurtain.analysis.matrix.report import Outcome
+from ironcurtain.analysis.matrix.report import RowOutcome
 from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.escalation import checks_of
@@ -264,7 +264,7 @@ def _own_escalated(examined: Examined, clause: str) -> tuple[ClauseCell, ...]:
     return tuple(cell for cell in cells_of(examined, clause) if cell.verdict is Verdict.ESCALATE)
 
 
-def _cells(examined: Examined, wanted: Callable[[Outcome], bool]) -> Iterator[ClauseCell]:
+def _cells(examined: Examined, wanted: Callable[[RowOutcome], bool]) -> Iterator[ClauseCell]:
     for row in tool_table(examined).rows:
         for outcome in row.outcomes:
             if wanted(outcome):

@@ -26,7 +26,7 @@ class QuotedClause(Frozen):
     line: int = 0
 
 
-class Step(Frozen):
+class ExplainedStep(Frozen):
     """One of the seven steps, with what it found.
 
     Attributes:
@@ -146,7 +146,7 @@ class Explanation(Frozen):
 
     format: Literal["ironcurtain/explanation/v1"] = "ironcurtain/explanation/v1"
     decision: Decision
-    steps: tuple[Step, ...]
+    steps: tuple[ExplainedStep, ...]
     subjects: tuple[ExplainedResource, ...]
     clauses: tuple[QuotedClause, ...]
     suggestions: tuple[Suggestion, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ironcurtain.analysis.explain.report import Step
+from ironcurtain.analysis.explain.report import ExplainedStep
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.decide import Call, Prepared, TracedDecision
 from ironcurtain.model.reserved_rules import reserved
@@ -24,12 +24,12 @@ NAMES = (
 _SHOWN = 40
 
 
-def steps(call: Call, traced: TracedDecision) -> tuple[Step, ...]:
+def steps(call: Call, traced: TracedDecision) -> tuple[ExplainedStep, ...]:
     """Return the seven steps of a call, as it arrived and as it was decided."""
     decision, end = traced.decision, _end(traced)
     found = _Found(call, traced)
     return tuple(
-        Step(
+        ExplainedStep(
             number=number,
             name=name,
             passed=number < end if number <= end else None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
-from ironcurtain.analysis.forecast.report import ClauseForecast, Forecast, Profile, ProfileCall
+from ironcurtain.analysis.forecast.report import ClauseForecast, Forecast, ProfileCall, UsageProfile
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -28,7 +28,7 @@ from ironcurtain.model.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class CountedCall:
+class ProfiledCall:
     """A decided call of a profile.
 
     Attributes:
@@ -48,8 +48,8 @@ class CountedCall:
 
 
 def decide_profile(
-    profile: Profile, bundle: Bundle, world: DescribedWorld, opa: OpaCommand
-) -> list[CountedCall]:
+    profile: UsageProfile, bundle: Bundle, world: DescribedWorld, opa: OpaCommand
+) -> list[ProfiledCall]:
     """Decide every call of a profile in a described world; one that tests facts which it lacks is unknown.
 
     Raises:
@@ -65,7 +65,7 @@ def decide_profile(
     }
     decisions = decide_prepared(prepared, bundle, policy, opa)
     return [
-        CountedCall(c.server, c.tool, decisions[id_] if _tested(c, policy) <= {*known} else None, c.count)
+        ProfiledCall(c.server, c.tool, decisions[id_] if _tested(c, policy) <= {*known} else None, c.count)
         for id_, c, known in zip(prepared, profile.calls, facts, strict=True)
     ]
 
@@ -78,7 +78,7 @@ def _tested(call: ProfileCall, policy: LoadedPolicy) -> set[str]:
     return {name for root, name in places if root == "facts"}
 
 
-def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> list[CountedCall]:
+def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> list[ProfiledCall]:
     """Decide recorded calls anew.
 
     Raises:
@@ -86,13 +86,13 @@ def decide_records(records: Sequence[DecisionRecord], replayer: Replayer) -> lis
         VerificationError: If a decision is undefined or malformed.
     """
     return [
-        CountedCall(record.server, record.tool, outcome.decision, 1)
+        ProfiledCall(record.server, record.tool, outcome.decision, 1)
         for record, outcome in zip(records, replayer.decide(records), strict=True)
     ]
 
 
 def forecast(
-    calls: Iterable[CountedCall], content: PolicyContent, sessions: int, budget: float | None = None
+    calls: Iterable[ProfiledCall], content: PolicyContent, sessions: int, budget: float | None = None
 ) -> Forecast:
     """Return how often people are asked per session, by clause.
 
@@ -100,7 +100,7 @@ def forecast(
     accepted.
     """
     listed = list(calls)
-    causes: dict[str, list[CountedCall]] = {}
+    causes: dict[str, list[ProfiledCall]] = {}
     for call in listed:
         if call.asks and call.decision is not None:
             causes.setdefault(call.decision.clause or call.decision.rule, []).append(call)
@@ -124,5 +124,5 @@ def forecast(
     )
 
 
-def _count(calls: Iterable[CountedCall]) -> int:
+def _count(calls: Iterable[ProfiledCall]) -> int:
     return sum(call.count for call in calls)

@@ -33,7 +33,7 @@ class ProfileCall(Frozen):
     count: int = Field(default=1, ge=1)
 
 
-class Profile(Frozen):
+class UsageProfile(Frozen):
     """What an agent does in some sessions: a file that a person writes.
 
     Attributes:
@@ -61,7 +61,7 @@ class ClauseForecast(Frozen):
     tools: tuple[str, ...]
 
 
-class Suggestion(Frozen):
+class RuleSuggestion(Frozen):
     """A rule that would spare approvals; nobody has applied it.
 
     Attributes:
@@ -96,7 +96,7 @@ class Forecast(Frozen):
     unknown: float
     budget: float | None = None
     clauses: tuple[ClauseForecast, ...] = ()
-    suggestion: Suggestion | None = None
+    suggestion: RuleSuggestion | None = None
 
 
 def text_lines(result: Forecast) -> Iterator[str]:

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ironcurtain.analysis.forecast.forecast import CountedCall
+from ironcurtain.analysis.forecast.forecast import ProfiledCall
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.roles import NONE, Registry, Role
 from ironcurtain.model.decision import Decision
@@ -41,7 +41,7 @@ class CandidateRule:
 
 
 def candidates(
-    calls: Iterable[CountedCall], content: PolicyContent, registry: Registry, home: str
+    calls: Iterable[ProfiledCall], content: PolicyContent, registry: Registry, home: str
 ) -> list[CandidateRule]:
     """Return rules to try, those made of most approvals first."""
     groups: dict[tuple[str, str, str], list[tuple[Decision, int]]] = {}

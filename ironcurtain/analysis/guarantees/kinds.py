@@ -25,7 +25,7 @@ from ironcurtain.model.facts import CounterFact, Fact, LabelFact
 from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.model.verdict import Verdict
 
-Tool = tuple[str, str]
+ToolName = tuple[str, str]
 SEVERAL = "calls that are of several kinds at once by several resources"
 
 
@@ -48,7 +48,7 @@ class CallKinds:
             for cell in examined.space.cells.values()
         )
 
-    def tested_labels(self, tools: Collection[Tool]) -> frozenset[str]:
+    def tested_labels(self, tools: Collection[ToolName]) -> frozenset[str]:
         """Return the labels that rules about some tools test."""
         places = {
             place
@@ -62,7 +62,7 @@ class CallKinds:
 
     def find(
         self,
-        tool: Tool,
+        tool: ToolName,
         labels: frozenset[str],
         matching: Sequence[CallKind],
         avoiding: Sequence[CallKind],
@@ -90,7 +90,7 @@ class CallKinds:
             gaps |= found.gaps
         return SearchResult(None, frozenset(gaps))
 
-    def open_to(self, tool: Tool, matching: Sequence[CallKind], limit: Verdict) -> SearchResult:
+    def open_to(self, tool: ToolName, matching: Sequence[CallKind], limit: Verdict) -> SearchResult:
         """Search a call as `find` does, in a session with whatever labels."""
         space = self._analysis.tools[tool].space
         tested = [wanted_classes(kind.read, space) for kind in matching]
@@ -98,7 +98,7 @@ class CallKinds:
 
     def _search(
         self,
-        tool: Tool,
+        tool: ToolName,
         matching: Sequence[CallKind],
         unmet: Sequence[ReadGuarantee],
         wanted: ClassSets,

@@ -15,7 +15,7 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.search import FoundCall
 from ironcurtain.analysis.engine.sequence_scope import CallKind, ReadSequence
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES
-from ironcurtain.analysis.guarantees.kinds import CallKinds, Tool
+from ironcurtain.analysis.guarantees.kinds import CallKinds, ToolName
 from ironcurtain.model.verdict import Verdict
 
 MAX_LABELS = 8
@@ -29,7 +29,7 @@ class SentCall:
         awaited: The labels that its answer gives.
     """
 
-    tool: Tool
+    tool: ToolName
     call: FoundCall
     awaited: frozenset[str] = frozenset()
 

@@ -15,7 +15,7 @@ from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Severities
 from ironcurtain.analysis.engine.sequence_scope import ReadSequence
-from ironcurtain.analysis.guarantees.kinds import Tool
+from ironcurtain.analysis.guarantees.kinds import ToolName
 from ironcurtain.analysis.guarantees.sessions import SentCall
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.decide import Call, Prepared, prepare
@@ -35,7 +35,7 @@ UNREACHED = "calls are allowed above the number, but no calls were found that br
 class _Move:
     """A call that is counted, with what it adds."""
 
-    tool: Tool
+    tool: ToolName
     call: FoundCall
     amount: Decimal
 
@@ -119,7 +119,7 @@ def _moves(sequence: ReadSequence, analysis: PolicyAnalysis, limit: Decimal) -> 
                     yield _Move(tool, replace(call, arguments=arguments), amount)
 
 
-def _calls(sequence: ReadSequence, analysis: PolicyAnalysis, tool: Tool) -> Iterator[FoundCall]:
+def _calls(sequence: ReadSequence, analysis: PolicyAnalysis, tool: ToolName) -> Iterator[FoundCall]:
     """Yield a call of each path that is not denied, each once but for its totals."""
     examined = analysis.tools[tool]
     search = CallSearch(examined)

@@ -8,7 +8,7 @@ from html import escape
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import ClauseOutcome, ClauseReport
 from ironcurtain.analysis.engine.proof import Proof
-from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row
+from ironcurtain.analysis.matrix.report import Matrix, Row, RowOutcome
 from ironcurtain.analysis.matrix.text import caller_lines, exactness_mark
 from ironcurtain.system.text import printable, visible
 
@@ -77,7 +77,7 @@ def _clause(found: ClauseOutcome) -> str:
 class _Line:
     """One line of the table, with what the filters look at."""
 
-    def __init__(self, server: str, tools: Iterable[str], row: Row, outcome: Outcome) -> None:
+    def __init__(self, server: str, tools: Iterable[str], row: Row, outcome: RowOutcome) -> None:
         names = [f"{server}/{tool}" for tool in tools]
         verdict = outcome.verdict.value
         self.values = {

@@ -22,7 +22,7 @@ from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
-from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row, Table
+from ironcurtain.analysis.matrix.report import Matrix, Row, RowOutcome, Table
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.escalation import checks_of
@@ -71,7 +71,7 @@ def _with_people(table: Table, content: PolicyContent, examined: Examined) -> Ta
     return table.model_copy(update={"checks": tuple(each.clause for each in checks), "rows": rows})
 
 
-def _of_caller(outcome: Outcome, callers: Collection[str]) -> Outcome:
+def _of_caller(outcome: RowOutcome, callers: Collection[str]) -> RowOutcome:
     return outcome.model_copy(update={"of_caller": True}) if outcome.approver in callers else outcome
 
 
@@ -141,7 +141,7 @@ class _Behaviour:
 
     floor: str | None
     exactness: Exactness
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RowOutcome, ...]
 
 
 def _behaviour(examined: Examined, cell: EquivalenceClass) -> _Behaviour:
@@ -155,7 +155,7 @@ def _behaviour(examined: Examined, cell: EquivalenceClass) -> _Behaviour:
     key = cell.keys[0]
     outcomes = sorted(
         (
-            Outcome(when=when, verdict=Verdict(verdict), clause=clause, approver=approver)
+            RowOutcome(when=when, verdict=Verdict(verdict), clause=clause, approver=approver)
             for when, verdict, clause, approver in reached
         ),
         key=lambda each: (each.when, each.verdict.value, each.clause or "", each.approver or ""),

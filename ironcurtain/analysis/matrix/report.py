@@ -13,7 +13,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, ServerName, is_empty
 
 
-class Outcome(Frozen):
+class RowOutcome(Frozen):
     """One verdict of step 6.
 
     Attributes:
@@ -45,7 +45,7 @@ class Row(Frozen):
     where: tuple[str, ...]
     floor: str | None = None
     exactness: Exactness = "exact"
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RowOutcome, ...]
 
 
 class Table(Frozen):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from ironcurtain.analysis.clauses.report import ClauseCell
-from ironcurtain.analysis.matrix.report import Matrix, Outcome, Row, Table
+from ironcurtain.analysis.matrix.report import Matrix, Row, RowOutcome, Table
 from ironcurtain.system.text import marked, printable, visible
 
 _NO_RULE = {"allow": "the sandbox", "deny": "no rule", "escalate": "no rule"}
@@ -76,7 +76,7 @@ def exactness_mark(found: Row | ClauseCell) -> str:
     return " (sampled)" if found.exactness == "sampled" else ""
 
 
-def outcome_words(row: Row, outcome: Outcome) -> str:
+def outcome_words(row: Row, outcome: RowOutcome) -> str:
     """Return one verdict with its clause, its conditions and its minimum verdict."""
     clause = outcome.clause or _NO_RULE[outcome.verdict.value]
     when = f" when {'; '.join(map(printable, outcome.when))}" if outcome.when else ""
@@ -84,7 +84,7 @@ def outcome_words(row: Row, outcome: Outcome) -> str:
     return f"{outcome.verdict.value:<9}{clause}{approver_words(outcome)}{when}{minimum}"
 
 
-def approver_words(outcome: Outcome) -> str:
+def approver_words(outcome: RowOutcome) -> str:
     """Return whose approval an outcome asks for, and whether that is the one for whom the agent acts."""
     if outcome.approver is None:
         return ""

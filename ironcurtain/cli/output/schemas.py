@@ -14,7 +14,7 @@ from ironcurtain.analysis.drift.report import DriftReport
 from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.analysis.findings.waivers import Waivers
-from ironcurtain.analysis.forecast.report import Forecast, Profile
+from ironcurtain.analysis.forecast.report import Forecast, UsageProfile
 from ironcurtain.analysis.matrix.report import Matrix
 from ironcurtain.analysis.mutation.report import MutationReport
 from ironcurtain.analysis.narrowing.report import Narrowing
@@ -115,7 +115,7 @@ SCHEMAS: dict[str, Callable[[], JsonValue]] = {
     "open-questions": _of(OpenQuestions),
     "permissions": _written(PermissionsFile),
     "policy": _written(CompiledPolicy),
-    "profile": _written(Profile),
+    "profile": _written(UsageProfile),
     "waiting-questions": _of(WaitingQuestions),
     "provenance": _of(Statement),
     "proxy-status": _of(ProxyStatus),

@@ -14,15 +14,15 @@ from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import EvidenceError, Exit, IronCurtainError, UsageError
 
 if TYPE_CHECKING:
-    from ironcurtain.analysis.forecast.forecast import CountedCall
-    from ironcurtain.analysis.forecast.report import Forecast, Suggestion
+    from ironcurtain.analysis.forecast.forecast import ProfiledCall
+    from ironcurtain.analysis.forecast.report import Forecast, RuleSuggestion
     from ironcurtain.analysis.forecast.rules import CandidateRule
     from ironcurtain.analysis.mutation.source import PolicySource
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.model.scenarios import DescribedWorld
 
-    _DecideAll = Callable[[Bundle], list[CountedCall]]
+    _DecideAll = Callable[[Bundle], list[ProfiledCall]]
 
 
 @click.command()
@@ -72,7 +72,7 @@ def command(
     3 it cannot be told: too much is unknown, a log is not intact, no engine.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.forecast.forecast import decide_profile, decide_records, forecast
-    from ironcurtain.analysis.forecast.report import Profile, text_lines
+    from ironcurtain.analysis.forecast.report import UsageProfile, text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.cli.review.policy_argument import (
         assumed_world,
@@ -90,17 +90,17 @@ def command(
     engine = opa_command(opa)
     world = assumed_world(path, scenarios)
     if profile is not None:
-        used = load(Path(profile), Profile)
+        used = load(Path(profile), UsageProfile)
         sessions, own_home = used.sessions, world.home
 
-        def decide_all(of: Bundle) -> list[CountedCall]:
+        def decide_all(of: Bundle) -> list[ProfiledCall]:
             return decide_profile(used, of, world, engine)
     else:
         secret = log_key(key)
         records = [r for log in audit for r in recorded_decisions(log, directory, None, secret)[1]]
         sessions, own_home = len(audit), str(Path(home).absolute()) if home else str(Path.home())
 
-        def decide_all(of: Bundle) -> list[CountedCall]:
+        def decide_all(of: Bundle) -> list[ProfiledCall]:
             return decide_records(records, replayer(of, home=home, sandbox=sandbox, opa=engine, key=secret))
 
     calls = decide_all(read)
@@ -125,17 +125,17 @@ def _status(result: Forecast) -> Exit:
 
 def _suggestion(
     bundle: Bundle,
-    calls: list[CountedCall],
+    calls: list[ProfiledCall],
     result: Forecast,
     decide_all: _DecideAll,
     world: DescribedWorld,
     home: str,
     engine: OpaCommand,
-) -> Suggestion | None:
+) -> RuleSuggestion | None:
     """Return the rule that spares most approvals, the narrowest of those; None if none spares any."""
     from ironcurtain.analysis.diff.difference import difference
     from ironcurtain.analysis.forecast.forecast import forecast
-    from ironcurtain.analysis.forecast.report import Suggestion
+    from ironcurtain.analysis.forecast.report import RuleSuggestion
     from ironcurtain.analysis.forecast.rules import candidates
     from ironcurtain.analysis.mutation.source import PolicySource
     from ironcurtain.bundle.content import PolicyContent
@@ -155,7 +155,7 @@ def _suggestion(
     if best is None:
         return None
     left, _, candidate, changed = best
-    return Suggestion(
+    return RuleSuggestion(
         rule=candidate.rule,
         before=candidate.before,
         approvals=left,

@@ -30,7 +30,7 @@ from ironcurtain.analysis.matrix.report import Matrix
 from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
-from ironcurtain.compiler.verify.report import Check
+from ironcurtain.compiler.verify.report import VerificationCheck
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, Guarantees
@@ -126,7 +126,7 @@ class Evidence:
         return self
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[VerificationCheck, ...]:
         """The figures of matrix and guarantees for `verification.json`."""
         checks = [_matrix_check(self.matrix)]
         if self.guarantees is not None:
@@ -134,20 +134,22 @@ class Evidence:
         return tuple(checks)
 
 
-def _matrix_check(matrix: Matrix) -> Check:
+def _matrix_check(matrix: Matrix) -> VerificationCheck:
     tables = [table for tables_of_server in matrix.servers.values() for table in tables_of_server]
     sampled = sorted(tool for table in tables if table.exactness == "sampled" for tool in table.tools)
     rows = [row for table in tables for row in table.rows]
     doubtful = sum(row.exactness == "sampled" for row in rows)
     certainty = f"{doubtful} of them sampled, for {', '.join(sampled)}" if sampled else "all exact"
     detail = f"{counted(len(rows), 'row')}, {certainty}"
-    return Check(name="decision matrix", ok=True, count=sum(len(t.tools) for t in tables), detail=detail)
+    return VerificationCheck(
+        name="decision matrix", ok=True, count=sum(len(t.tools) for t in tables), detail=detail
+    )
 
 
-def _guarantee_check(report: GuaranteeReport) -> Check:
+def _guarantee_check(report: GuaranteeReport) -> VerificationCheck:
     ids = {status: [result.id for result in report.results if result.status == status] for status in STATUSES}
     parts = [f"broken: {', '.join(ids['broken'])}"] if ids["broken"] else []
     parts += [f"say nothing: {', '.join(ids['says nothing'])}"] if ids["says nothing"] else []
     parts += [f"{len(ids['not found'])} not proved (no counterexample found)"] if ids["not found"] else []
     detail = ", ".join(parts) or "all hold"
-    return Check(name="guarantees", ok=report.ok, count=len(report.results), detail=detail)
+    return VerificationCheck(name="guarantees", ok=report.ok, count=len(report.results), detail=detail)

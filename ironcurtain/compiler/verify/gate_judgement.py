@@ -13,7 +13,7 @@ from typing import TypeAlias
 from ironcurtain.compiler.progress import Progress
 from ironcurtain.compiler.verify.baseline import Baseline
 from ironcurtain.compiler.verify.gate_report import GateReport
-from ironcurtain.compiler.verify.report import Check, Verification
+from ironcurtain.compiler.verify.report import Verification, VerificationCheck
 from ironcurtain.errors import VerificationError
 
 _FIGURES = ("findings", "coverage", "mutation")
@@ -62,7 +62,9 @@ def apply_gate(recorded: Baseline, gate: Gate, progress: Progress, unread: Seque
     passed = [
         check for check in evaluated.report.checks if check.name in _FIGURES and check.status == "passed"
     ]
-    figures = [Check(name=each.name, ok=True, count=each.count, detail=each.summary) for each in passed]
+    figures = [
+        VerificationCheck(name=each.name, ok=True, count=each.count, detail=each.summary) for each in passed
+    ]
     warnings = [
         problem.message
         for check in evaluated.report.checks

@@ -14,7 +14,7 @@ from ironcurtain.system.frozen import Frozen, is_empty
 from ironcurtain.system.text import visible
 
 
-class Check(Frozen):
+class VerificationCheck(Frozen):
     """One check.
 
     Attributes:
@@ -78,7 +78,7 @@ class Verification(Frozen):
     ok: bool
     revision: str
     engine_version: str
-    checks: tuple[Check, ...]
+    checks: tuple[VerificationCheck, ...]
     mismatches: tuple[Mismatch, ...]
     warnings: tuple[str, ...] = ()
     assumptions: DescribedWorld

@@ -24,7 +24,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.revision import is_test
 from ironcurtain.compiler.render.input_schema import policy_input_schema
 from ironcurtain.compiler.render.render import SCHEMA
-from ironcurtain.compiler.verify.report import Check, Mismatch, Verification, asked_words
+from ironcurtain.compiler.verify.report import Mismatch, Verification, VerificationCheck, asked_words
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
@@ -100,7 +100,7 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
     )
 
 
-def verify_itself(bundle: Bundle, opa: Opa) -> tuple[Check, ...]:
+def verify_itself(bundle: Bundle, opa: Opa) -> tuple[VerificationCheck, ...]:
     """Check what needs no scenarios: the content's revision, and that OPA accepts and tests the Rego.
 
     Raises:
@@ -119,18 +119,18 @@ def with_records(verification: Verification, records: Sequence[Scenario]) -> Ver
 
 @dataclass(frozen=True)
 class _DecidedScenario:
-    checks: tuple[Check, ...] = ()
+    checks: tuple[VerificationCheck, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
 
 
-def _revision(bundle: Bundle) -> Check:
+def _revision(bundle: Bundle) -> VerificationCheck:
     # Reading a bundle has already held its content against the revision.
-    return Check(
+    return VerificationCheck(
         name="manifest", ok=True, count=len(bundle.files), detail=f"content is that of {bundle.revision}"
     )
 
 
-def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
+def _opa_check(bundle: Bundle, opa: OpaCommand) -> VerificationCheck:
     """Let OPA compile the modules strictly and run their tests."""
     registry = Registry(PolicyContent.of(bundle).annotations.roles)
     try:
@@ -139,9 +139,9 @@ def _opa_check(bundle: Bundle, opa: OpaCommand) -> Check:
         errors = error.errors if isinstance(error, SeveralErrors) else [error]
         said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])
         name = REJECTED if any(isinstance(each, RegoRejectedError) for each in errors) else _TESTED
-        return Check(name=name, ok=False, count=len(bundle.modules), detail=visible(said))
+        return VerificationCheck(name=name, ok=False, count=len(bundle.modules), detail=visible(said))
     detail = f"{counted(len(bundle.modules), 'module compiles', 'modules compile')}, all tests passed"
-    return Check(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
+    return VerificationCheck(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
 
 
 def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _DecidedScenario:
@@ -162,12 +162,12 @@ def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _Decide
     return _DecidedScenario(tuple(checks), tuple(failed.values()))
 
 
-def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> Check:
+def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> VerificationCheck:
     if not ids:
-        return Check(name=name, ok=False, count=0, detail="no scenarios, which proves nothing")
+        return VerificationCheck(name=name, ok=False, count=0, detail="no scenarios, which proves nothing")
     count = sum(id_ in failed for id_ in ids)
     detail = f"{count} of {len(ids)} fail" if count else "all come true"
-    return Check(name=name, ok=not count, count=len(ids), detail=detail)
+    return VerificationCheck(name=name, ok=not count, count=len(ids), detail=detail)
 
 
 def _is_met(scenario: Scenario, decision: Decision) -> bool:

@@ -26,7 +26,7 @@ from ironcurtain.enforcement.audit.hash_chain import (
     split_lines,
 )
 from ironcurtain.enforcement.audit.log_paths import LogPaths
-from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, Line, Problem
+from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, Line, LogProblem
 from ironcurtain.errors import AuditError, FileError
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.locks import is_locked
@@ -176,7 +176,7 @@ def missing_results(records: list[bytes]) -> tuple[str, ...]:
     return tuple(forwarded)
 
 
-def _head(paths: LogPaths, key: bytes | None) -> tuple[Head | None, list[Problem]]:
+def _head(paths: LogPaths, key: bytes | None) -> tuple[Head | None, list[LogProblem]]:
     try:
         text = paths.head.read_bytes()
     except FileNotFoundError:
@@ -203,7 +203,7 @@ class _Check:
         self.records: list[bytes] = []
         self._seal, self._at_head = GENESIS, GENESIS
 
-    def run(self, *, tolerant: bool) -> list[Problem]:
+    def run(self, *, tolerant: bool) -> list[LogProblem]:
         """Return what is wrong; `tolerant` of an end that is just being written."""
         records = [
             problem for path in self._paths.segments() for problem in self._segment(path, tolerant=tolerant)
@@ -212,7 +212,7 @@ class _Check:
             raise FileError("there is no such audit log", where=str(self._paths.path))
         return [*records, *self._end(tolerant=tolerant)]
 
-    def _segment(self, path: Path, *, tolerant: bool) -> Iterator[Problem]:
+    def _segment(self, path: Path, *, tolerant: bool) -> Iterator[LogProblem]:
         self.segments += 1
         lines, torn = split_lines(read_segment(path))
         for line in follow_chain(lines, self._seal):
@@ -234,7 +234,7 @@ class _Check:
                 f"after line {self.count} stand {len(torn)} bytes of no whole line",
             )
 
-    def _end(self, *, tolerant: bool) -> Iterator[Problem]:
+    def _end(self, *, tolerant: bool) -> Iterator[LogProblem]:
         head, paths = self._head, self._paths
         if head is None:
             return
@@ -251,5 +251,5 @@ class _Check:
             yield _problem("added", head.count + 1, paths.path, message)
 
 
-def _problem(kind: str, line: int | None, file: Path, message: str) -> Problem:
-    return Problem.model_validate({"kind": kind, "line": line, "file": file.name, "message": message})
+def _problem(kind: str, line: int | None, file: Path, message: str) -> LogProblem:
+    return LogProblem.model_validate({"kind": kind, "line": line, "file": file.name, "message": message})

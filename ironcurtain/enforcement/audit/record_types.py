@@ -337,7 +337,7 @@ class Head(Frozen):
     mac: KeyedDigest | None = None
 
 
-class Problem(Frozen):
+class LogProblem(Frozen):
     """Something that is wrong with a log.
 
     Attributes:
@@ -377,7 +377,7 @@ class AuditVerification(Frozen):
     keyed: bool
     key: str | None = None
     open: bool
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LogProblem, ...] = ()
     witnessed: int | None = None
     unknown: tuple[str, ...] = ()
     missing_results: tuple[str, ...] = ()

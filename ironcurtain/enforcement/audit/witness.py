@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ironcurtain.enforcement.audit.hash_chain import ChangedLineError, head_mac, is_vouched, open_line
 from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.reader import read_lines
-from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, Problem
+from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerification, Head, LogProblem
 from ironcurtain.errors import AuditError, FileError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
@@ -90,7 +90,7 @@ def witnessed(found: AuditVerification, paths: LogPaths, told: list[Head] | None
         words = "whether it is an older log that was put back with its head (give --witness FILE)"
         return found.model_copy(update={"unknown": (words,)})
     wrong = [
-        Problem(kind="witness", file=paths.path.name, message=said) for said in disagreements(paths, told)
+        LogProblem(kind="witness", file=paths.path.name, message=said) for said in disagreements(paths, told)
     ]
     last = max((head.count for head in told), default=0)
     unknown = []
@@ -125,7 +125,7 @@ def gone(paths: LogPaths, told: list[Head]) -> AuditVerification | None:
         truncation="checked",
         keyed=False,
         open=False,
-        problems=(Problem(kind="witness", file=paths.path.name, message=message),),
+        problems=(LogProblem(kind="witness", file=paths.path.name, message=message),),
         witnessed=last,
     )
 

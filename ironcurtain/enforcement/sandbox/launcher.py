@@ -26,7 +26,7 @@ from mcp import StdioServerParameters
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained
-from ironcurtain.enforcement.sandbox.limits import Limits, Mounts, beyond, widened
+from ironcurtain.enforcement.sandbox.limits import Mounts, SandboxLimits, beyond, widened
 from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey, program_places, survey
 from ironcurtain.enforcement.sandbox.reach.opened import NewRepositories, RepositoryWatch
@@ -73,7 +73,7 @@ class SandboxLauncher:
         self._reachable = _reachable(config, inputs)
         self._states: dict[str, Confinement] = {}
         self._watched: dict[str, _Watch] = {}
-        self._limits: dict[str, Limits] = {}
+        self._limits: dict[str, SandboxLimits] = {}
         self._makers: dict[_Watch, tuple[Path, ...]] = {}
         self._told = NewRepositories()
         self._programs: frozenset[Path] | None = None
@@ -186,7 +186,7 @@ class SandboxLauncher:
             if before.reach(name) != now.reach(name) or before.reach_asked(name) != now.reach_asked(name)
         ]
 
-    def _profile(self, name: str) -> tuple[Profile, Limits]:
+    def _profile(self, name: str) -> tuple[Profile, SandboxLimits]:
         """Return what a server's sandbox lets it do, and the limits of it and of a wider one."""
         if self._programs is None:
             home = Path(os.path.realpath(self._inputs.home))
@@ -200,7 +200,7 @@ class SandboxLauncher:
         usual = asked = Mounts.of(profile)
         if inputs.reach_asked(name) != inputs.reach(name):
             asked = Mounts.of(build_profile(name, server, inputs.when_asked(), self._programs, runtime))
-        return profile, Limits(usual, asked)
+        return profile, SandboxLimits(usual, asked)
 
     @asynccontextmanager
     async def connect(

@@ -133,7 +133,7 @@ _MOST_BESIDE = 100
 
 
 @dataclass(frozen=True)
-class Limits:
+class SandboxLimits:
     """What one server's sandboxes let through.
 
     Attributes:
@@ -157,7 +157,9 @@ class Limits:
         return self.usual.hidden_below(resource.value) <= self.asked.hidden_below(resource.value)
 
 
-def widened(name: str, inputs: SandboxInputs, resources: Iterable[Resource], limits: Limits) -> SandboxInputs:
+def widened(
+    name: str, inputs: SandboxInputs, resources: Iterable[Resource], limits: SandboxLimits
+) -> SandboxInputs:
     """Return the inputs of a server that is started for one call.
 
     It looks at directories: use it in a thread.

@@ -62,7 +62,7 @@ class Filtered:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LeafOutcome:
     """What happens to one leaf.
 
     Attributes:
@@ -77,7 +77,7 @@ class Outcome:
 class _Plan:
     """What happens at one state; what is below is worked out when it is first needed."""
 
-    outcome: Outcome
+    outcome: LeafOutcome
     state: State
     name: str = ""
     whole: Action | None = None
@@ -169,15 +169,15 @@ class OutputPolicy:
         """An index that no rule names."""
         return max(self._automaton.indexes, default=-1) + 1
 
-    def outcome(self, state: State) -> Outcome:
+    def outcome(self, state: State) -> LeafOutcome:
         """Return what happens to a string at a state, or to a leaf of another kind but for masking."""
         covering = state.covering
         left = [number for number in covering if not self._narrower[number] & covering]
         if not left:
-            return Outcome(Action.STRIP, None)
+            return LeafOutcome(Action.STRIP, None)
         effects = [(self._effect(number, state), -number) for number in left]
         action, number = max(effects)
-        return Outcome(action, self.rules[-number])
+        return LeafOutcome(action, self.rules[-number])
 
     def _effect(self, number: int, state: State) -> Action:
         """Return a rule's action; masking a container redacts what is in it."""
@@ -207,7 +207,7 @@ class OutputPolicy:
             return Filtered(None, True, tally.masked, tally.redacted, tally.stripped)  # noqa: FBT003
         return Filtered(left, False, tally.masked, tally.redacted, tally.stripped)  # noqa: FBT003
 
-    def outcomes(self, value: JsonValue) -> Iterator[tuple[str, Outcome]]:
+    def outcomes(self, value: JsonValue) -> Iterator[tuple[str, LeafOutcome]]:
         """Yield the address of each leaf, as a path, with what happens to it.
 
         Raises:
@@ -216,7 +216,7 @@ class OutputPolicy:
         check_bounds(value)
         yield from self._outcomes(value, self._automaton.start, "")
 
-    def _outcomes(self, value: JsonValue, state: State, at: str) -> Iterator[tuple[str, Outcome]]:
+    def _outcomes(self, value: JsonValue, state: State, at: str) -> Iterator[tuple[str, LeafOutcome]]:
         if isinstance(value, dict) and value:
             for name, member in value.items():
                 below = (
@@ -300,11 +300,11 @@ class OutputPolicy:
         return kept or _GONE  # type: ignore[return-value] # nothing in it is gone
 
 
-def leaf_outcome(outcome: Outcome, value: JsonValue) -> Outcome:
+def leaf_outcome(outcome: LeafOutcome, value: JsonValue) -> LeafOutcome:
     """Return what happens to a leaf: masking leaves null, and takes out what is no string."""
     if outcome.action is not Action.MASK or isinstance(value, str):
         return outcome
-    return Outcome(Action.ALLOW if value is None else Action.REDACT, outcome.rule)
+    return LeafOutcome(Action.ALLOW if value is None else Action.REDACT, outcome.rule)
 
 
 def mask(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import get_args
 from jsonschema import Draft202012Validator
 
 from ironcurtain.analysis.findings.waivers import Waivers
-from ironcurtain.analysis.forecast.report import Profile
+from ironcurtain.analysis.forecast.report import UsageProfile
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.llm.chat import document_text
 from ironcurtain.compiler.llm.question import closest
@@ -70,7 +70,7 @@ _MODELS = {
         DiffApprovals,
         Guarantees,
         Lists,
-        Profile,
+        UsageProfile,
         Scenarios,
         Waivers,
     )

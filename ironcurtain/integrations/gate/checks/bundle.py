@@ -71,7 +71,7 @@ def _of(reviewed: PolicyUnderReview, *, generated: bool) -> Mapping[str, Scenari
     return {each.id: each for each in listed if (each.origin == "generated") is generated}
 
 
-def tested(bundle: Bundle, check: report.Check, least: int, *, archived: bool) -> Check:
+def tested(bundle: Bundle, check: report.VerificationCheck, least: int, *, archived: bool) -> Check:
     """Return a check of manifest or Rego as the gate shows it."""
     problems: tuple[Problem, ...] = ()
     if check.name == _TESTED and archived and not bundle.has_tests:
@@ -91,7 +91,7 @@ def tested(bundle: Bundle, check: report.Check, least: int, *, archived: bool) -
 
 def _scenarios(
     reviewed: PolicyUnderReview,
-    check: report.Check,
+    check: report.VerificationCheck,
     listed: Mapping[str, Scenario],
     mismatches: Iterable[Mismatch],
 ) -> Check:

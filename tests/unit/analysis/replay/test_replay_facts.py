@@ -10,7 +10,7 @@ from support.projects.policies import rule
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.forecast.forecast import decide_profile, forecast
-from ironcurtain.analysis.forecast.report import Profile
+from ironcurtain.analysis.forecast.report import UsageProfile
 from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.content import PolicyContent
@@ -80,7 +80,7 @@ def test_a_profile_states_facts_and_is_unknown_without() -> None:
     bundle = spaces_facts.bundle_of(rules_of("escalate"))
     call = {"server": "shop", "tool": "pay", "arguments": {"order_id": "1"}}
     known = {**call, "facts": {"order": {"status": "pending"}}, "count": 3}
-    profile = Profile.model_validate(
+    profile = UsageProfile.model_validate(
         {"format": "ironcurtain/profile/v1", "calls": (known, {**call, "count": 2})}
     )
     calls = decide_profile(profile, bundle, WORLD, OpaCommand(find()))

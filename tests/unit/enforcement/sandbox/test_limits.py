@@ -9,7 +9,7 @@ import pytest
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import parse_fetch_url
 from ironcurtain.decision.roles import Registry
-from ironcurtain.enforcement.sandbox.limits import Limits, Mounts, widened
+from ironcurtain.enforcement.sandbox.limits import Mounts, SandboxLimits, widened
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach
 from ironcurtain.servers.config_model import Server
@@ -50,7 +50,7 @@ class Home:
                 )
             },
         )
-        self.limits = Limits(self.mounts(self.grounds), self.mounts(self.grounds.when_asked()))
+        self.limits = SandboxLimits(self.mounts(self.grounds), self.mounts(self.grounds.when_asked()))
 
     def mounts(self, grounds: SandboxInputs) -> Mounts:
         return Mounts.of(build_profile("files", Server(command="sh"), grounds))
@@ -101,7 +101,7 @@ def test_what_a_call_names_is_open_and_nothing_beside(
     assert home.limits.is_apart([subject])
     mounts = home.widened(subject)
     assert home.changed(mounts) == more
-    assert not Limits(mounts, mounts).is_apart([subject])
+    assert not SandboxLimits(mounts, mounts).is_apart([subject])
     assert mounts.can_write(subject.value) == (role != "read-path")
 
 
