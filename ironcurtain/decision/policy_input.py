@@ -9,6 +9,7 @@ look.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring
 from typing import NotRequired, Protocol, TypedDict, cast
 
 from ironcurtain.decision.canonical.resources import Resource
@@ -93,7 +94,7 @@ def policy_input(  # noqa: PLR0913, PLR0917 - one for each member that a policy 
             "value": resource.value,
             "discharged": is_discharged,
         }
-        size.add(_bytes(resource.value) + _bytes(resource.at) + _BYTES_PER_SUBJECT)
+        size.add(_text_bytes(resource.value) + _text_bytes(resource.at) + _BYTES_PER_SUBJECT)
         (sandboxed if is_discharged else open_).add(resource)
     own = open_.members()
     members: PolicyInput = {
@@ -120,6 +121,10 @@ def as_json(question: PolicyInput) -> JsonSource:
 
 def _bytes(value: JsonSource) -> int:
     return len(_JSON.encode(value).encode())
+
+
+def _text_bytes(text: str) -> int:
+    return len(encode_basestring(text).encode())
 
 
 class _Size:

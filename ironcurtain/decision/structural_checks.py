@@ -117,8 +117,7 @@ def _protected_leaves(call: Canonical, bounds: Boundaries, guard: PathGuard) -> 
     """Yield the pointers of leaves without a path role that name a protected path all the same."""
     seen: set[str] = set()
     for steps, value in pointers.leaves(call.arguments):
-        pointer = pointers.join(steps)
-        if pointer in call.path_places or not looks_like_path(value) or value in seen:
+        if steps in call.path_places or not looks_like_path(value) or value in seen:
             continue
         seen.add(value)
         try:
@@ -126,7 +125,7 @@ def _protected_leaves(call: Canonical, bounds: Boundaries, guard: PathGuard) -> 
         except UnrepresentableError:
             continue
         if guard.refuses(path):
-            yield pointer
+            yield pointers.join(steps)
 
 
 def looks_like_path(value: JsonValue) -> TypeGuard[str]:

@@ -11,8 +11,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 import re2
@@ -117,12 +116,9 @@ def check(value: JsonSource, *, any_double: bool = False) -> None:
     level: list[JsonSource] = [value]
     largest = math.inf if any_double else MAX_INTEGER
     for _ in range(MAX_DEPTH):
-        # A Python value can hold itself, or one list many times; no JSON text of legal size is so wide.
-        level = list(islice((child for item in level for child in _children(item, largest)), MAX_BYTES + 1))
+        level = _children(level, largest)
         if not level:
             return
-        if len(level) > MAX_BYTES:
-            raise MalformedJsonError(f"larger than {MAX_BYTES} bytes")
     raise MalformedJsonError(f"nested deeper than {MAX_DEPTH} levels")
 
 
@@ -226,23 +222,30 @@ def _finite(text: str) -> float:
     return value
 
 
-def _children(value: JsonSource, largest: float) -> Iterator[JsonSource]:
-    if isinstance(value, dict):
-        for key, child in value.items():
-            if not isinstance(key, str):
-                raise MalformedJsonError("an object key that is no string")
-            _check_string(key)
-            yield child
-    elif isinstance(value, list | tuple):
-        yield from value
-    else:
-        _check_scalar(value, largest)
+def _children(level: list[JsonSource], largest: float) -> list[JsonSource]:
+    """Check some values, and return what they hold."""
+    children: list[JsonSource] = []
+    for value in level:
+        if isinstance(value, str):
+            _check_string(value)
+        elif isinstance(value, dict):
+            for key, child in value.items():
+                if not isinstance(key, str):
+                    raise MalformedJsonError("an object key that is no string")
+                _check_string(key)
+                children.append(child)
+        elif isinstance(value, list | tuple):
+            children.extend(value)
+        else:
+            _check_number(value, largest)
+        # A Python value can hold itself, or one list many times; no JSON text of legal size is so wide.
+        if len(children) > MAX_BYTES:
+            raise MalformedJsonError(f"larger than {MAX_BYTES} bytes")
+    return children
 
 
-def _check_scalar(value: JsonSource, largest: float) -> None:
-    if isinstance(value, str):
-        _check_string(value)
-    elif isinstance(value, float):
+def _check_number(value: JsonSource, largest: float) -> None:
+    if isinstance(value, float):
         if not math.isfinite(value):
             raise MalformedJsonError("a number that is no finite double")
         if abs(value) > largest:

@@ -6,7 +6,7 @@ replaced by its canonical form, and whatever cannot be represented exactly refus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -61,19 +61,21 @@ class Canonical:
         arguments: The canonical arguments: what is decided on, and what is sent.
         resources: The resources in document order, at least one.
         resolver: The resolver with its memo of this call's look-ups, for the structural checks.
-        path_places: Pointers of the leaves that were read as paths.
+        path_places: Steps to the leaves that were read as paths.
     """
 
     arguments: dict[str, JsonValue]
     resources: tuple[Resource, ...]
     resolver: Resolver
-    path_places: frozenset[str]
+    path_places: frozenset[tuple[str, ...]]
 
 
 class _Leaf(NamedTuple):
     """A scalar below an annotated argument, with the roles that it carries in this call.
 
     Attributes:
+        roles: Those of its roles that name a resource.
+        is_branch: Whether it is the name of a branch, too.
         stage: When it is judged; the lower ones are first.
     """
 
@@ -81,7 +83,8 @@ class _Leaf(NamedTuple):
     pointer: str
     value: JsonValue
     argument: Argument
-    roles: tuple[Role, ...]
+    roles: list[Role]
+    is_branch: bool
     stage: int
 
 
@@ -131,14 +134,19 @@ class _Call:
 
     def _leaves(self) -> Iterator[_Leaf]:
         for argument in self.tool.args:
-            roles = tuple(self.around.registry[name] for name in roles_in_call(argument, self.given))
-            pattern, stage = pointers.steps_of(argument.name), _stage(argument, roles)
+            names = roles_in_call(argument, self.given)
+            roles = [role for role in map(self.around.registry.__getitem__, names) if role.resource]
+            pattern, stage, is_branch = (
+                pointers.steps_of(argument.name),
+                _stage(argument, names),
+                BRANCH_NAME in names,
+            )
             for steps, value in pointers.matches(self.given, pattern):
                 if value is None and not self._is_element(steps):
                     continue  # it counts as absent: step 3 let it pass
                 for below, scalar in _scalars(value, roles):
                     place = (*steps, *below)
-                    yield _Leaf(place, pointers.join(place), scalar, argument, roles, stage)
+                    yield _Leaf(place, pointers.join(place), scalar, argument, roles, is_branch, stage)
 
     def _is_element(self, steps: tuple[str, ...]) -> bool:
         parent = next(found for _, found in pointers.matches(self.given, steps[:-1]))
@@ -169,12 +177,11 @@ class _Call:
             raise UnrepresentableError(error.cause.within(f"{_shown(leaf.pointer)} ")) from None
 
     def _judge_roles(self, leaf: _Leaf) -> None:
-        if any(role.name == BRANCH_NAME for role in leaf.roles):
+        if leaf.is_branch:
             check_branch_name(_as_text(leaf.value))
-        roles = [role for role in leaf.roles if role.resource]
-        if not roles:
+        if not leaf.roles:
             return
-        value, codec = leaf.value, leaf.argument.codec
+        roles, value, codec = leaf.roles, leaf.value, leaf.argument.codec
         if codec is None or not isinstance(value, str):
             self._replace(leaf, self._canonical(leaf, roles, value))
             return
@@ -332,15 +339,13 @@ class _Call:
                 collector.add(resource)
         return collector.finish(self.around.registry)
 
-    def _path_places(self, leaves: list[_Leaf]) -> frozenset[str]:
-        return frozenset(
-            leaf.pointer for leaf in leaves if any(role.category == "path" for role in leaf.roles)
-        )
+    def _path_places(self, leaves: list[_Leaf]) -> frozenset[tuple[str, ...]]:
+        return frozenset(leaf.steps for leaf in leaves if leaf.roles and leaf.roles[0].category == "path")
 
 
-def _scalars(value: JsonValue, roles: tuple[Role, ...]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
+def _scalars(value: JsonValue, roles: list[Role]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """Yield the leaves of an annotated value; a resource role takes a scalar or a flat array of them."""
-    if not any(role.resource for role in roles):
+    if not roles:
         yield from pointers.leaves(value)
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -359,8 +364,8 @@ def _shown(pointer: str) -> str:
     return quoted(pointer)[1:-1]
 
 
-def _stage(argument: Argument, roles: tuple[Role, ...]) -> int:
-    if any(role.name == GIT_REMOTE for role in roles):
+def _stage(argument: Argument, roles: Collection[str]) -> int:
+    if GIT_REMOTE in roles:
         return 2
     return 1 if argument.relative_to else 0
 

@@ -26,17 +26,22 @@ from ironcurtain.system.text import quoted
 
 @dataclass
 class _Node:
-    """One place in a kind's tree, with what the policy calls it."""
+    """One place in a kind's tree.
+
+    Attributes:
+        names: What the policy calls it.
+        covering: These and the names of every place above it, sorted; known when the tree is whole.
+    """
 
     names: set[str] = field(default_factory=set)
     children: dict[str, _Node] = field(default_factory=dict)
+    covering: tuple[str, ...] = ()
 
 
 class PatternIndex:
     """What a policy's patterns cover. Built once at load; reads nothing afterwards.
 
-    A resource's chain is walked through the tree of its kind, so a look-up costs the resource's depth and
-    the number of patterns that do cover it.
+    A resource's chain is walked through the tree of its kind, so a look-up costs the resource's depth.
 
     Args:
         named: The patterns that rules name, by pattern kind (`path`, `url`, an identifier role's name).
@@ -73,6 +78,8 @@ class PatternIndex:
         for name, (kind, values) in lists.items():
             for value in values:
                 self._add_member(name, kind, value)
+        for root in self._roots.values():
+            _gather(root)
         self._real_directories = sorted({_with_slash(real) for real in self._directories.values()})
 
     @property
@@ -101,13 +108,12 @@ class PatternIndex:
         node = self._roots.get(role.pattern_kind)
         if node is None:
             return ()
-        names = set(node.names)
         for part in self._chain(role, resource):
-            node = node.children.get(part)
-            if node is None:
+            below = node.children.get(part)
+            if below is None:
                 break
-            names |= node.names
-        return tuple(sorted(names))
+            node = below
+        return node.covering
 
     def _chain(self, role: Role, resource: str | Url) -> Chain:
         if isinstance(resource, Url):
@@ -140,6 +146,15 @@ class PatternIndex:
             raise PatternError(
                 f"the directory {quoted(pattern)} cannot be resolved: it {error.reason}"
             ) from error
+
+
+def _gather(root: _Node) -> None:
+    """Say of every place in a tree what covers it."""
+    waiting: list[tuple[_Node, tuple[str, ...]]] = [(root, ())]
+    while waiting:
+        node, above = waiting.pop()
+        node.covering = tuple(sorted({*above, *node.names})) if node.names else above
+        waiting += [(child, node.covering) for child in node.children.values()]
 
 
 def _with_slash(path: str) -> str:
