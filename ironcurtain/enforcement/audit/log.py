@@ -16,21 +16,16 @@ Calls that are decided side by side share one synchronisation of the file: whate
 is written together and synchronised by the next. A call waits for the one that holds its record, which begins
 at the latest when the running one ends. How a call ended waits for the next decision, so that calls one after
 the other cost one synchronisation each; where none comes, it is written a moment later.
-
-A disk of this machine that was quick the last time is written to on the spot: handing records to a thread and
-back takes as long as synchronising them. A slow one, or one of another machine, holds up no event loop.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
-from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -58,9 +53,6 @@ RECOVERED = "recovered"
 
 _RESULT_PAUSE = 0.1
 """Seconds that the result of a call waits at most for a decision to be written with."""
-
-_MOMENT = 0.005
-"""Seconds: as long as the disk takes less, the next records are written without a thread for them."""
 
 _log = logging.getLogger(__name__)
 
@@ -231,7 +223,7 @@ class AuditLog:
         return Segments(self._paths, key=self._key, max_bytes=self._max_bytes, patience=self._patience)
 
     async def _write(self, segments: Segments) -> None:
-        loop, is_quick = asyncio.get_running_loop(), False
+        loop = asyncio.get_running_loop()
         while self._pending or not self._closing:
             await self._wake.wait()
             self._wake.clear()
@@ -241,12 +233,11 @@ class AuditLog:
             group, self._pending = self._pending, []
             if not group:
                 continue
-            work = partial(_commit, segments, [record for record, _ in group])
             try:
-                is_quick = work() if is_quick else await loop.run_in_executor(self._thread, work)
+                await loop.run_in_executor(self._thread, segments.commit, [record for record, _ in group])
             except Exception as error:  # noqa: BLE001 - whoever waits must be told, whatever it is
                 told = _as_audit_error(error, self._paths)
-                self._trouble, is_quick = told.what, False
+                self._trouble = told.what
                 _end(group, told)
             else:
                 self._trouble = ""
@@ -270,13 +261,6 @@ async def open_first_free(logs: Iterable[AuditLog], stack: AsyncExitStack) -> Au
             busy = error
     assert busy is not None  # noqa: S101 - there is at least one log
     raise busy
-
-
-def _commit(segments: Segments, records: Sequence[bytes]) -> bool:
-    """Write records; tell whether the next ones can be expected to take no more than a moment."""
-    began = time.monotonic()
-    segments.commit(records)
-    return segments.is_near and time.monotonic() - began < _MOMENT
 
 
 def _end(group: list[tuple[bytes, asyncio.Future[None]]], error: AuditError | None) -> None:

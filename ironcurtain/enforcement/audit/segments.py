@@ -1,8 +1,7 @@
 """The files of a log as its writer holds them: locked, checked, appended to and synchronised.
 
 `recover` says of a log that is there already what its writer must know to continue it, or why nobody may.
-Everything here blocks; `AuditLog` runs it in a thread, but for what takes a moment. An object is used by one
-thread at a time.
+Everything here blocks; `AuditLog` runs it in a thread. An object is used by one thread at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.record_types import GENESIS, Head
 from ironcurtain.errors import AuditError
 from ironcurtain.system import json_text
-from ironcurtain.system.file_systems import is_near
 from ironcurtain.system.files import sync_directory
 from ironcurtain.system.locks import lock_handle, unlock_handle
 from ironcurtain.system.ownership import others_can_write
@@ -100,11 +98,6 @@ class Segments:
     def seal(self) -> str:
         """The seal of the last line."""
         return self._seal
-
-    @property
-    def is_near(self) -> bool:
-        """Whether it is on a disk of this machine, which answers within a moment as long as it is well."""
-        return is_near(os.fstat(self._segment.handle).st_dev)
 
     def commit(self, records: Sequence[bytes]) -> None:
         """Append records, as `hash_chain.record_bytes` makes them, and return when they are on the disk.

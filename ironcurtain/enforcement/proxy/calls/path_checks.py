@@ -11,18 +11,22 @@ import os
 import stat
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ironcurtain.decision.canonical.paths import ancestors
 from ironcurtain.enforcement.proxy.calls.turns import CallPaths
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.system.file_systems import TIMED, is_near, kind_of
 
 Marks = Mapping[str, os.stat_result | None]
 """What stood at each evaluated path and on the way to it; None where nothing did."""
 
+_TIMED = frozenset({"ext2", "ext3", "ext4", "xfs", "f2fs", "tmpfs"})
+"""File systems that change an inode's time when it is moved, and at nothing that we could take for that."""
+_NEAR = _TIMED | {"btrfs", "overlay"}
+"""File systems of this machine's own disks and memory: a look at one takes no time to speak of."""
 _TICK = 0.002
 _PATIENCE = 0.05
 
@@ -45,7 +49,7 @@ def are_near(paths: CallPaths) -> bool:
         marks = [_mark(path) for path in _way(paths)]
     except ElsewhereError:
         return False
-    return all(is_near(mark.st_dev) for mark in marks if mark is not None)
+    return all(_system(mark.st_dev) in _NEAR for mark in marks if mark is not None)
 
 
 def look(paths: CallPaths) -> Marks:
@@ -154,7 +158,19 @@ def _clock() -> int:
 
 def _keeps_times(device: int) -> bool:
     """Tell whether a device's file system is known to tell moved inodes by their times."""
-    return kind_of(device) in TIMED
+    return _system(device) in _TIMED
+
+
+@cache
+def _system(device: int) -> str | None:
+    """Return the kind of file system on a device; None where it is not told."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = Path("/proc/self/mountinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        return None
+    words = (line.split() for line in mounts)
+    return next((each[each.index("-") + 1] for each in words if each[2] == number), None)
 
 
 T = TypeVar("T")

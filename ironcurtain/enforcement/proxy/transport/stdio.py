@@ -1,9 +1,9 @@
 """The client's side over stdio: standard input and output belong to the protocol, and to nothing else.
 
 While it is served, whatever else writes to standard output (a warning, a library, a child) lands on
-standard error. A thread reads: a read that nobody ends must not keep the proxy from ending. What is short is
-written at once where the client has taken what came before, and everything else by a thread of its own. Each
-message keeps the bytes that it came in, so that a call's arguments can be evaluated as they were written.
+standard error. Two threads do the blocking work: a read that nobody ends must not keep the proxy from
+ending. Each message keeps the bytes that it came in, so that a call's arguments can be evaluated as they
+were written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
-import select
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -83,7 +82,7 @@ _PARSE_FAILED = (
 
 
 class _Writer(MessageSink):
-    """Writes messages as lines to a descriptor; at most so many wait for a client that does not read."""
+    """Writes messages as lines to a descriptor, from a thread of its own; at most so many wait."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -92,8 +91,6 @@ class _Writer(MessageSink):
         self._room = anyio.Semaphore(_MAX_WAITING, fast_acquire=True)
         self._last: asyncio.Future[None] | None = None
         self._closed = False
-        self._poll = select.poll()
-        self._poll.register(descriptor, select.POLLOUT)
         threading.Thread(target=self._work, name="ironcurtain-stdout", daemon=True).start()
 
     async def aclose(self) -> None:
@@ -101,7 +98,7 @@ class _Writer(MessageSink):
         self._closed = True
 
     async def send(self, message: SessionMessage, /) -> None:
-        """Write a message, or have it written.
+        """Queue a message.
 
         Raises:
             ClosedResourceError: If no more is taken.
@@ -111,27 +108,11 @@ class _Writer(MessageSink):
         await self.write(as_line(message))
 
     async def write(self, data: bytes) -> None:
-        """Write some lines, or have them written."""
-        if self._is_ready_for(data):
-            data = self._written_now(data)
-        if data:
-            await self._room.acquire()
-            self._last = self._loop.create_future()
-            self._last.add_done_callback(lambda _: self._room.release())
-            self._lines.put((data, self._last))
-
-    def _is_ready_for(self, data: bytes) -> bool:
-        """Tell whether writing it takes no time: nothing waits, and it is no more than always fits."""
-        if self._room.value < _MAX_WAITING or len(data) > select.PIPE_BUF:
-            return False
-        return self._poll.poll(0) == [(self._descriptor, select.POLLOUT)]
-
-    def _written_now(self, data: bytes) -> bytes:
-        """Write it; return what is left of it."""
-        try:
-            return data[os.write(self._descriptor, data) :]
-        except OSError:
-            return data  # the client has gone, which the thread finds, too
+        """Queue some lines."""
+        await self._room.acquire()
+        self._last = self._loop.create_future()
+        self._last.add_done_callback(lambda _: self._room.release())
+        self._lines.put((data, self._last))
 
     async def flush(self) -> None:
         """Wait until everything that was queued is written."""
