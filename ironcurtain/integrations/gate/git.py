@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.members import check_bounds
 from ironcurtain.decision.canonical.git.process import OVERRIDES
 from ironcurtain.errors import SystemFailedError, UsageError
 from ironcurtain.system.programs import ProgramSearch
@@ -77,7 +78,7 @@ class Commit:
 
         Raises:
             UsageError: If it holds none there.
-            BundleIntegrityError: If what it holds there is no bundle.
+            BundleIntegrityError: If what it holds there is no bundle, or larger than one may be.
             SystemFailedError: If git does not run.
         """
         inside = self._inside(path)
@@ -107,18 +108,20 @@ class Commit:
 
     def _files(self, path: str) -> Mapping[str, bytes]:
         """Return all files below a path, by their paths relative to it; a file itself has the path ``."""
-        status, out, errors = _git(
-            self.root, "--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", self.digest, "--", path
-        )
+        listed = ("--literal-pathspecs", "ls-tree", "-r", "-l", "-z", "--full-tree", self.digest, "--", path)
+        status, out, errors = _git(self.root, *listed)
         if status != 0:
             raise SystemFailedError(f"git does not list the commit: {_said(errors)}", where=str(self.root))
         blobs: dict[str, str] = {}
+        total = 0
         for line in filter(None, out.split(b"\0")):
             about, _, name = line.partition(b"\t")
-            mode, _, digest = about.decode().split()
+            mode, _, digest, size = about.decode().split()
             shown = os.fsdecode(name)
             if mode not in _FILES:
                 raise UsageError(f"{quoted(shown)} is no regular file in the commit", where=str(self.root))
+            total += int(size) if size.isdecimal() else 0  # git has no number for an object that is not there
+            check_bounds(len(blobs), total, f"{self.name}:{path}")  # before all of it is in memory
             blobs[shown.removeprefix(path).lstrip("/")] = digest
         return self._contents(blobs)
 

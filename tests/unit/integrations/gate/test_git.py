@@ -10,6 +10,7 @@ import pytest
 from support.projects import shipped
 
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.errors import BundleIntegrityError, UsageError
 from ironcurtain.integrations.gate.git import Commit
 
@@ -112,6 +113,15 @@ def test_no_bundle_at_the_commit_and_none_outside_the_repository(root: Path) -> 
         read(root)
     with pytest.raises(UsageError, match="outside the repository"):
         Commit.of("main", root).bundle(root.parent / "elsewhere")
+
+
+def test_what_is_larger_than_a_bundle_is_not_read(root: Path) -> None:
+    (root / "generated").mkdir()
+    with (root / "generated" / "bundle.tar.gz").open("wb") as large:
+        large.truncate(MAX_BYTES + 1)
+    commit(root)
+    with pytest.raises(BundleIntegrityError, match="more than 20,000 files or 268,435,456 bytes"):
+        read(root)
 
 
 def test_names_of_commits(root: Path, made: Bundle) -> None:
