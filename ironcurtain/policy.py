@@ -1,16 +1,18 @@
 """The library: a bundle, the place where it is enforced, and an engine, behind one object.
 
-For people who embed IronCurtain: `from ironcurtain import Policy`.
+For people who embed IronCurtain: `from ironcurtain import Policy`. What decides is imported when a policy is
+loaded, which can be while its engine starts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
@@ -18,31 +20,28 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
-from ironcurtain.bundle.origin import origin
-from ironcurtain.decision.canonical.this_host import ThisHost
-from ironcurtain.decision.decide import Call, TracedDecision, decide, decide_traced
-from ironcurtain.decision.facts import stated_facts
-from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
-from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.engine import Engine
 from ironcurtain.engine.locate import Opa, find
 from ironcurtain.engine.remote_nodes import Nodes
+from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
+from ironcurtain.system.background import in_background
+from ironcurtain.system.files import absolute
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
 
 if TYPE_CHECKING:
+    from ironcurtain.decision.decide import Call, TracedDecision
+    from ironcurtain.decision.loaded_policy import LoadedPolicy
+    from ironcurtain.decision.policy_input import PolicyInput
     from ironcurtain.engine.remote import RemoteEngine
 
-# What a server's git can see of our environment, beside what the configuration gives it.
-_INHERITED = ("PATH", "XDG_CONFIG_HOME")
 _UNVERIFIED = Trust()
 _Result = TypeVar("_Result")
 
@@ -61,21 +60,25 @@ class Policy:
     def __init__(
         self,
         bundle: Bundle,
-        loaded: LoadedPolicy,
+        loaded: LoadedPolicy | Callable[[], LoadedPolicy],
         *,
         opa: Path | None = None,
         trust: Trust = _UNVERIFIED,
         nodes: Nodes | None = None,
         reachable: tuple[Path, ...] = (),
     ) -> None:
-        """Take a policy that is ready; `load` is the way to get one."""
+        """Take a policy that is ready, or what makes it ready; `load` is the way to get one."""
         self._bundle = bundle
         self._trust = trust
-        self._loaded = loaded
+        self._load = loaded
         self._nodes = nodes
         self._opa_path = opa
         self._reachable = reachable
-        self._opa = None if nodes else find(opa, reachable=reachable)
+        try:
+            self._opa = None if nodes else find(opa, reachable=reachable)
+        except IronCurtainError:
+            _ = self.loaded  # a directory that cannot be used is told first: it may be why no engine is left
+            raise
         self._stop: Callable[[], object] = _nothing_to_stop
         self._portal: BlockingPortal | None = None
         self._engine: AnyEngine | None = None
@@ -96,6 +99,7 @@ class Policy:
         engine: str | Sequence[str] = (),
         engine_ca: str | Path | None = None,
         engine_token_file: str | Path | None = None,
+        late: bool = False,
     ) -> Policy:
         """Load a bundle for enforcement on this machine.
 
@@ -115,6 +119,8 @@ class Policy:
                 these decide (docs/remote-engine.md). Without one, an OPA of our own does.
             engine_ca: Certificates of the authorities that vouch for these, PEM (default: the system's).
             engine_token_file: A file that holds the bearer token for these.
+            late: Look at rules and directories while the engine starts: what is wrong with them is raised
+                there.
 
         Raises:
             IronCurtainError: If the bundle, the directories, the servers' file or the engine cannot be used.
@@ -122,34 +128,43 @@ class Policy:
         trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
         read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
-        content = PolicyContent.of(read)
         named = (verify_key, engine_ca, engine_token_file)
         ours = [bundle, *(config.own if config else ()), *(file for file in named if file)]
-        deployment = _deployment(
-            home=str(home if home is not None else Path.home()),
-            sandbox=sandbox,
-            protected=[*protected, *ours, *origin(Path(bundle), sorted({*content.sources.values()}))],
-            config=config,
-        )
-        reachable = _reachable(deployment, config)
+        user = str(home if home is not None else Path.home())
+        reachable = _reachable(user, sandbox, config)
+
+        def on_this_machine() -> LoadedPolicy:
+            from ironcurtain.decision.on_this_machine import load_on_this_machine  # noqa: PLC0415 - see above
+
+            known = (*protected, *ours)
+            return load_on_this_machine(
+                read,
+                Path(bundle),
+                home=user,
+                sandbox=sandbox,
+                protected=known,
+                config=config,
+                reachable=reachable,
+            )
+
         return cls(
             read,
-            LoadedPolicy(content, deployment, _disk(deployment, config, reachable)),
+            on_this_machine if late else on_this_machine(),
             opa=Path(opa) if opa is not None else None,
             trust=trust,
             reachable=reachable,
             nodes=Nodes.of(_addresses(engine), ca=engine_ca, token_file=engine_token_file),
         )
 
-    @property
+    @cached_property
     def loaded(self) -> LoadedPolicy:
         """The policy as `ironcurtain.decide` uses it."""
-        return self._loaded
+        return self._load() if callable(self._load) else self._load
 
     @property
     def revision(self) -> str:
         """The bundle's revision."""
-        return self._loaded.revision
+        return self._bundle.revision
 
     @property
     def reachable(self) -> tuple[Path, ...]:
@@ -213,7 +228,9 @@ class Policy:
         engine: AbstractAsyncContextManager[AnyEngine] = self.engine()
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
-            self._engine = stack.enter_context(portal.wrap_async_context_manager(engine))
+            with in_background(self._get_ready) as loading:
+                self._engine = stack.enter_context(portal.wrap_async_context_manager(engine))
+                loading.result()
             self._portal = portal
             # Before the interpreter stops the thread that the engine lives in: after that nothing could.
             self._stop = weakref.finalize(self, stack.pop_all().close)
@@ -247,6 +264,8 @@ class Policy:
             facts: Values of the facts that the policy declares, as `known_facts` returns them; one that is
                 left out, of another type than declared, or a total without this call, is not known.
         """
+        from ironcurtain.decision.decide import Call  # noqa: PLC0415 - see above
+
         return self.decide_many([Call(server, tool, arguments, caller, facts=facts)])[0]
 
     def known_facts(self, stated: Mapping[str, JsonValue], at: str | None = None) -> dict[str, JsonValue]:
@@ -260,7 +279,9 @@ class Policy:
         Raises:
             ScenarioError: If the policy does not declare a fact, or a value is not of its type.
         """
-        return stated_facts(self._loaded.facts, stated, at)
+        from ironcurtain.decision.facts import stated_facts  # noqa: PLC0415 - see above
+
+        return stated_facts(self.loaded.facts, stated, at)
 
     async def adecide(
         self,
@@ -271,6 +292,8 @@ class Policy:
         facts: Mapping[str, JsonValue] | None = None,
     ) -> Decision:
         """Decide one call from an event loop, which is not blocked meanwhile."""
+        from ironcurtain.decision.decide import Call  # noqa: PLC0415 - see above
+
         call = Call(server, tool, arguments, caller, facts=facts)
         return await asyncio.wrap_future(self._running().start_task_soon(self._decide, call))
 
@@ -279,8 +302,10 @@ class Policy:
 
         What is no `Call` is denied, like any other malformed call.
         """
+        from ironcurtain.decision.decide import decide  # noqa: PLC0415 - see above
+
         self._running()
-        return [_completed(decide(call, self._loaded, self._ask_from_here)) for call in calls]
+        return [_completed(decide(call, self.loaded, self._ask_from_here)) for call in calls]
 
     def decide_traced(self, calls: Iterable[Call], at: LoadedPolicy | None = None) -> list[TracedDecision]:
         """Decide calls as `decide_many` does, and say what each step found.
@@ -292,15 +317,24 @@ class Policy:
         Raises:
             ValueError: If that is another policy: our engine does not decide by it.
         """
+        from ironcurtain.decision.decide import decide_traced  # noqa: PLC0415 - see above
+
         self._running()
-        loaded = at or self._loaded
+        loaded = at or self.loaded
         if loaded.revision != self.revision:
             msg = "the policy that was loaded elsewhere is another one than the engine's"
             raise ValueError(msg)
         return [_completed(decide_traced(call, loaded, self._ask_from_here)) for call in calls]
 
+    def _get_ready(self) -> None:
+        """Import what decides, and load the policy if it is not yet."""
+        import_module("ironcurtain.decision.decide")
+        _ = self.loaded
+
     async def _decide(self, call: Call) -> Decision:
-        return await decide(call, self._loaded, self._ask)
+        from ironcurtain.decision.decide import decide  # noqa: PLC0415 - see above
+
+        return await decide(call, self.loaded, self._ask)
 
     async def _ask(self, question: PolicyInput) -> JsonValue:
         engine = self._opened()
@@ -353,52 +387,12 @@ def _nothing_to_stop() -> None:
     """Stop no engine: none has been started."""
 
 
-def _deployment(
-    *,
-    home: str,
-    sandbox: str | Path | None,
-    protected: Iterable[str | Path],
-    config: ServerConfig | None,
-) -> Deployment:
-    servers = config.servers if config else {}
-    base = config.directory if config else Path()
-    return Deployment(
-        home=_absolute(home),
-        sandbox=_absolute(sandbox) if sandbox is not None else None,
-        protected=tuple(_absolute(path) for path in protected),
-        working_roots={n: _absolute(base / s.working_root) for n, s in servers.items() if s.working_root},
-        domains={name: s.domains for name, s in servers.items() if s.domains is not None},
-    )
-
-
-def _reachable(deployment: Deployment, config: ServerConfig | None) -> tuple[Path, ...]:
+def _reachable(home: str, sandbox: str | Path | None, config: ServerConfig | None) -> tuple[Path, ...]:
     """Return what tools or contained servers can write: no program of ours is taken from there."""
-    home = Path(deployment.home)
-    session = (
-        real_paths([deployment.sandbox], home=home, directory=Path.cwd())
-        if deployment.sandbox is not None
-        else []
-    )
-    return (*session, *(config.writable(home) if config else ()))
-
-
-def _disk(deployment: Deployment, config: ServerConfig | None, reachable: tuple[Path, ...]) -> ThisHost:
-    """Return this machine as git, started for a server, would see it."""
-    environments = _git_environments(deployment.home, config)
-    return ThisHost(home=deployment.home, git_environ=environments, reachable=reachable)
+    user, here = Path(absolute(home)), Path.cwd()
+    session = real_paths([absolute(sandbox)], home=user, directory=here) if sandbox is not None else []
+    return (*session, *(config.writable(user) if config else ()))
 
 
 def _addresses(engine: str | Sequence[str]) -> Sequence[str]:
     return [engine] if isinstance(engine, str) else engine
-
-
-def _git_environments(home: str, config: ServerConfig | None) -> dict[str, dict[str, str]]:
-    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    servers = config.servers if config else {}
-    return {name: {"HOME": home, **inherited, **server.env} for name, server in servers.items()}
-
-
-def _absolute(path: str | Path) -> str:
-    # Only made absolute here: `..` and symlinks are the resolver's business, as the kernel sees them.
-    text = str(path)
-    return text if text.startswith(("/", "~")) else f"{Path.cwd()}/{text}"

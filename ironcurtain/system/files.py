@@ -174,6 +174,12 @@ def _has_inner(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
     return any(len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in problems)
 
 
+def absolute(path: str | Path) -> str:
+    """Return a path made absolute and no more: the resolver looks at `..` and links, as the kernel does."""
+    text = str(path)
+    return text if text.startswith(("/", "~")) else f"{Path.cwd()}/{text}"
+
+
 def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int, int] | None = None) -> None:
     """Write a file so that readers see the old content or the new, also after a crash.
 

@@ -32,10 +32,12 @@ class StatedFacts:
 
     def missing(self, call: Call, policy: Policy) -> str:
         """Return a note of the facts that rules about a call's tool test and nobody stated; empty if none."""
+        loaded = policy.loaded
+        if not loaded.facts:
+            return ""
         from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
         from ironcurtain.model.facts import ClockFact
 
-        loaded = policy.loaded
         annotated = loaded.annotation(call.server, call.tool)
         concerned = ConcernedTools(loaded.content).of(call.server, annotated)
         if concerned is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -63,36 +64,51 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.cli.options.stated_facts import stated_facts
-    from ironcurtain.cli.review.decisions import as_json, as_text, exit_of, read_batch
-    from ironcurtain.decision.decide import Call
 
     principal, stated = caller_facts(caller), stated_facts(facts, at)
-    if batch is not None:
-        if server is not None:
-            raise UsageError(
-                "--batch takes no SERVER, TOOL and ARGUMENTS", hint="Put the call into the file."
-            )
-        calls = read_batch(Path(batch), principal, stated)
-    elif server is None or tool is None or arguments is None:
+    if batch is not None and server is not None:
+        raise UsageError("--batch takes no SERVER, TOOL and ARGUMENTS", hint="Put the call into the file.")
+    if batch is None and (server is None or tool is None or arguments is None):
         raise UsageError("give SERVER, TOOL and ARGUMENTS, or --batch FILE")
-    else:
-        calls = [(Call(server, tool, arguments, principal), stated)]
-    show = as_json if batch is not None or format_ == "json" else as_text
+
+    def calls() -> Sequence[AskedCall]:
+        from ironcurtain.cli.review.decisions import read_batch
+        from ironcurtain.decision.decide import Call
+
+        if batch is not None:
+            return read_batch(Path(batch), principal, stated)
+        return [(Call(str(server), str(tool), arguments, principal), stated)]
+
+    show = partial(_shown, as_line=batch is not None or format_ == "json")
     if watch:
-        return _watch(Path(bundle), calls, show, deployment)
+        return _watch(Path(bundle), calls(), show, deployment)
     decisions = _decided(bundle, calls, deployment)
     for decision in decisions:
         click.echo(show(decision))
+    return _worst(decisions)
+
+
+def _shown(decision: Decision, *, as_line: bool) -> str:
+    from ironcurtain.cli.review.decisions import as_json, as_text
+
+    return as_json(decision) if as_line else as_text(decision)
+
+
+def _worst(decisions: Sequence[Decision]) -> Exit:
+    from ironcurtain.cli.review.decisions import exit_of
+
     exits = {exit_of(decision) for decision in decisions}
     return next(each for each in _WORST_FIRST if each in exits)
 
 
 def _decided(
-    bundle: str | Path, calls: Sequence[AskedCall], deployment: EnforcementOptions
+    bundle: str | Path, make_calls: Callable[[], Sequence[AskedCall]], deployment: EnforcementOptions
 ) -> list[Decision]:
     from ironcurtain.policy import Policy
 
-    with Policy.load(bundle, **deployment) as policy:
+    # OPA starts while what reads and decides calls is imported.
+    with Policy.load(bundle, late=True, **deployment) as policy:
+        calls = make_calls()
         if not policy.trusted:
             click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
         for note in dict.fromkeys(facts.missing(call, policy) for call, facts in calls):
@@ -114,7 +130,7 @@ def _watch(
     before: list[Decision] = []
     for _ in changes(lambda: {path.absolute() for path in tree(bundle)}):
         try:
-            after = _decided(bundle, calls, deployment)
+            after = _decided(bundle, lambda: calls, deployment)
         except IronCurtainError as error:
             # A bundle may be looked at while it is written; the next one is decided by again.
             print_failure(error, debug=False)
