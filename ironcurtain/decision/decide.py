@@ -95,6 +95,7 @@ class Trace:
         filled: Step 3: the valid arguments, defaults filled in.
         canonical: Step 4: the canonical arguments and the resources that they name.
         outcome: Step 5 and the input of step 6; or the decision that the call ended with.
+        answer: Step 6: what the engine answered, as `decide_traced` saw it.
     """
 
     outcome: Prepared | Decision
@@ -102,6 +103,7 @@ class Trace:
     tool: ValidatedTool | None = None
     filled: dict[str, JsonValue] | None = None
     canonical: Canonical | None = None
+    answer: JsonValue = None
 
     @property
     def passed(self) -> int:
@@ -136,7 +138,12 @@ async def decide_traced(
 ) -> TracedDecision:
     """Decide one call as `decide` does, and say what each step found."""
     found = trace(call, policy)
-    return TracedDecision(await evaluate(found.outcome, policy, ask), found)
+
+    async def asked(question: PolicyInput) -> JsonValue:
+        found.answer = await ask(question)
+        return found.answer
+
+    return TracedDecision(await evaluate(found.outcome, policy, asked), found)
 
 
 async def evaluate(

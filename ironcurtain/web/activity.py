@@ -15,7 +15,14 @@ from ironcurtain.analysis.explain.text import text_lines
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.audit.recent import RecentRecord, RecentRecords
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
-from ironcurtain.enforcement.audit.summary import AuditEntry, AuditStats, entry_lines, record_line, statistics
+from ironcurtain.enforcement.audit.summary import (
+    AuditEntry,
+    AuditStats,
+    entry_lines,
+    json_lines,
+    record_line,
+    statistics,
+)
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.web.access import Access
@@ -125,6 +132,7 @@ class ActivityPages:
             lines=tuple(entry_lines(AuditEntry(decision=record, result=result))),
             can_explain=self._explain is not None,
             explanation=tuple(text_lines(explanation)) if explanation is not None else (),
+            asked=_asked_of_engine(explanation) if explanation is not None else {},
             trouble=trouble,
         )
 
@@ -135,6 +143,12 @@ class ActivityPages:
             return self._explain(record), ""
         except (IronCurtainError, OSError) as error:
             return None, str(error)  # its hint is about options of `explain`
+
+
+def _asked_of_engine(explanation: Explanation) -> Mapping[str, tuple[str, ...]]:
+    """Return what OPA was asked and what it answered, by title, in lines; nothing where it was not."""
+    told = {"What OPA was asked": explanation.input, "What it answered": explanation.answer}
+    return {title: tuple(json_lines(value)) for title, value in told.items() if value is not None}
 
 
 def alike(records: Iterable[RecentRecord], request: ApprovalRequest) -> tuple[str, ...]:

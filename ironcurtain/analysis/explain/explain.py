@@ -6,6 +6,7 @@ rules are only read to say why.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -28,6 +29,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import JsonValue
 
 DecideTraced: TypeAlias = Callable[[Sequence[Call]], Sequence[TracedDecision]]
 """Decides calls where they would happen, in order, with what each step found."""
@@ -71,6 +73,8 @@ class Explainer:
             decision=decision,
             steps=steps(call, traced),
             subjects=resources,
+            input=_question(traced),
+            answer=traced.trace.answer,
             clauses=self._quoted(named),
             suggestions=self._suggestions(call, traced) if nearby else (),
             other_facts=self._other_facts(call, traced) if nearby else (),
@@ -134,6 +138,15 @@ class Explainer:
         if decision.verdict is Verdict.ALLOW or not isinstance(traced.trace.outcome, Prepared):
             return ()
         return self._nearest.other_facts(call, decision.verdict) if self._content.facts else ()
+
+
+def _question(traced: TracedDecision) -> JsonValue:
+    """Return what the engine was asked, None where the call did not come so far."""
+    prepared = traced.trace.outcome
+    if not isinstance(prepared, Prepared):
+        return None
+    question: JsonValue = json.loads(json.dumps(prepared.input))  # as the engine read it
+    return question
 
 
 def clauses_of(content: PolicyContent) -> dict[str, QuotedClause]:

@@ -136,6 +136,8 @@ class Explanation(Frozen):
     """The way of one call through the seven steps, and what would change it.
 
     Attributes:
+        input: What OPA was asked, as `ironcurtain input` prints it; None where it was not asked.
+        answer: What it answered; None where it did not.
         clauses: Every clause that the explanation refers to.
         approvers: By name, the approvers whose approval the call needs, as far as the policy describes them.
         suggestions: The nearest calls that are allowed; or escalated where none is.
@@ -148,6 +150,8 @@ class Explanation(Frozen):
     decision: Decision
     steps: tuple[ExplainedStep, ...]
     subjects: tuple[ExplainedResource, ...]
+    input: JsonValue = Field(default=None, exclude_if=is_empty)
+    answer: JsonValue = Field(default=None, exclude_if=is_empty)
     clauses: tuple[QuotedClause, ...]
     suggestions: tuple[Suggestion, ...]
     other_facts: tuple[OtherFact, ...] = Field(default=(), exclude_if=is_empty)

@@ -206,11 +206,11 @@ def entry_lines(entry: AuditEntry) -> Iterator[str]:
     """Yield a decision in full, with its result."""
     yield record_line(entry.decision)
     yield f"  {printable(entry.decision.reason)}"
-    yield from _pretty(entry.decision.model_dump(mode="json"))
+    yield from json_lines(entry.decision.model_dump(mode="json"))
     if entry.result is None:
         yield "no result" if entry.decision.forwarded else "not sent, so there is no result"
     else:
-        yield from _pretty(entry.result.model_dump(mode="json"))
+        yield from json_lines(entry.result.model_dump(mode="json"))
 
 
 def verification_lines(found: AuditVerification) -> Iterator[str]:
@@ -290,8 +290,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _pretty(value: JsonValue) -> Iterator[str]:
-    # ASCII only: whatever could mislead a reader is an escape.
+def json_lines(value: JsonValue) -> Iterator[str]:
+    """Yield a value as lines of JSON, in ASCII only: whatever could mislead a reader is an escape."""
     return (f"  {line}" for line in json.dumps(value, indent=2, ensure_ascii=True).splitlines())
 
 

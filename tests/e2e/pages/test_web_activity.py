@@ -13,6 +13,7 @@ import anyio
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
+from mcp_types import CallToolResult
 from playwright.sync_api import Browser, Page, expect
 from support.deployments.proxied import Place
 from support.people.web import Web, ask, web
@@ -119,6 +120,11 @@ def test_a_row_opens_into_the_record_and_its_seven_steps(opened: Page, place: Pl
     expect(why).to_contain_text("The way through the seven steps", timeout=120_000)
     expect(why).to_contain_text("7. ")
     expect(why).to_contain_text("decides it as recorded.")
+    why.get_by_text("What OPA was asked, and what it answered").click()
+    asked, answered = why.locator("#asked .request").all()
+    expect(asked).to_contain_text('"tool": "read"')
+    expect(asked).to_contain_text(f'"path": "{place.home}/secret.txt"')
+    expect(answered).to_contain_text('"verdict": "deny"')
     for name, chosen in (("tool", "read"), ("rule", "default-deny"), ("session", "test")):
         opened.get_by_role("link", name=name, exact=True).click()
         expect(opened.locator(f"select[name={name}]")).to_have_value(chosen)
@@ -174,3 +180,32 @@ def test_a_request_shows_what_was_answered_to_its_like(chromium: Browser, tmp_pa
         page.goto(f"{page.url}/{request.id}")
         expect(page.locator(".request")).to_contain_text("d000001 ESCALATE s/write_file")
         expect(page.locator(".request")).not_to_contain_text("d000002")
+
+
+def test_every_page_answers_while_an_agent_waits(chromium: Browser, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+
+    async def remove() -> CallToolResult:
+        async with place.client("--patience", "120") as client:
+            return await client.call_tool("fix__remove", {"path": f"{place.home}/notes/a"})
+
+    options = ("--bundle", str(place.bundle), "--against", str(place.bundle))
+    with web(place.home, *options) as running, ThreadPoolExecutor(1) as pool:
+        called = pool.submit(anyio.run, remove)
+        page = running.enter(chromium.new_page())
+        waiting = page.locator("[data-row]", has_text="notes/a")
+        expect(waiting).to_be_visible(timeout=120_000)
+        for path, words in (
+            ("/activity", "The last hour"),
+            ("/policy", "The decision matrix"),
+            ("/compare", "to the policy of today"),
+        ):
+            page.goto(running.origin + path)
+            expect(page.locator("main")).to_contain_text(words, timeout=120_000)
+        page.goto(f"{running.origin}/playground?tool=fix/remove")
+        page.locator('[name="argument:path"]').fill("~/notes/a")
+        expect(page.locator("#verdict .verdict").first).to_have_text("escalate", timeout=120_000)
+        page.get_by_role("link", name="Approvals").click()
+        waiting.click()
+        page.get_by_role("button", name="Deny").click()
+        assert called.result(120).is_error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.explain.record import check_known, recorded_call, reproduction
 from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.decide import Call, TracedDecision, decide_traced, prepare
+from ironcurtain.decision.decide import Call, Prepared, TracedDecision, decide_traced, prepare
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.enforcement.audit.recorder import Recorder
@@ -106,6 +107,18 @@ def test_the_seven_steps_of_a_judged_call(policy: Policy, home: Path) -> None:
     filled = explain(policy, "read", {"path": "x"})
     assert filled.steps[2].found == ('mode was filled in: "soft"',)
     assert filled.steps[4].found == ("/path (read-path) lies in the sandbox and needs no rule",)
+
+
+def test_what_the_engine_was_asked_and_what_it_answered(policy: Policy) -> None:
+    arguments: dict[str, Any] = {"path": "/srv/a", "mode": "hard"}
+    explanation = explain(policy, "read", arguments)
+    prepared = prepare(Call("s", "read", arguments), policy.loaded)
+    assert isinstance(prepared, Prepared)
+    assert explanation.input == json.loads(json.dumps(prepared.input))
+    assert isinstance(explanation.answer, dict)
+    assert explanation.answer["verdict"] == "deny"
+    ended = explain(policy, "none", {})
+    assert {"input", "answer"}.isdisjoint(ended.model_dump(mode="json"))
 
 
 def test_the_rules_that_came_close_and_what_failed(policy: Policy) -> None:
