@@ -155,13 +155,15 @@ def test_it_is_readable_and_accessible(
     page = running.enter(context.new_page())
     page.goto(f"{running.origin}/activity")
     first = rows(page).first.get_attribute("href")
-    for path in ("/activity", first):
+    for path in ("/activity", first, f"{first}?explain"):
         page.goto(f"{running.origin}{path}")
+        page.evaluate("document.querySelectorAll('main details').forEach(each => each.open = true)")
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0
-    assert page.screenshot(path=tmp_path / "page.png").startswith(b"\x89PNG")
+    expect(page.locator("#asked .request")).to_have_count(2)
+    assert page.screenshot(path=tmp_path / "page.png", full_page=True).startswith(b"\x89PNG")
     context.close()
 
 
