@@ -139,6 +139,8 @@ class PlaygroundPages:
             return playground
         if "id" in asked:
             return self._recorded(request, playground)
+        if "call" in asked:
+            return self._brought(request, playground, asked["call"])
         if asked.get("scenario"):
             return self._opened_scenario(request, playground, asked["scenario"])
         form = _form(playground, asked.get("tool", next(_tools(playground), "")))
@@ -166,11 +168,25 @@ class PlaygroundPages:
         found = next((each for each in playground.known if each.id == id_), None)
         if found is None:
             return refused(request, 404, _NO_SCENARIO)
-        form = _form(playground, f"{found.call.server}/{found.call.tool}")
+        return self._of_call(request, playground, found.call, found)
+
+    def _brought(self, request: Request, playground: Playground, text: str) -> Response:
+        """Open a call of another page."""
+        try:
+            call = pasted_call(text)
+        except UsageError as error:
+            return refused(request, 404, said(error))
+        return self._of_call(request, playground, call)
+
+    def _of_call(
+        self, request: Request, playground: Playground, call: ScenarioCall, opened: Scenario | None = None
+    ) -> Response:
+        """Decide a call on the machine that the scenarios assume."""
+        form = _form(playground, f"{call.server}/{call.tool}")
         if form is None:
             return refused(request, 404, _NO_TOOL)
-        typed = form.written(found.call) | {"machine": machine_text(playground.machine)}
-        return self._answer(request, playground, Shown(form, typed, opened=found))
+        typed = form.written(call) | {"machine": machine_text(playground.machine)}
+        return self._answer(request, playground, Shown(form, typed, opened=opened))
 
     def _decided(self, request: Request) -> Response:
         playground, given = self._playground(request), form_of(request)

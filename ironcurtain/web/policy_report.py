@@ -28,8 +28,9 @@ from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.engine.command import OpaCommand
-from ironcurtain.model.guarantees import GuaranteeReport, Guarantees
+from ironcurtain.model.guarantees import GuaranteeReport, Guarantees, WitnessCall
 from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.system import json_text
 from ironcurtain.web.policy_outline import outline
 
 
@@ -71,6 +72,19 @@ class Sentence:
     words: str
     findings: int
     headings: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ShownCall:
+    """A call that shows a verdict of a cell.
+
+    Attributes:
+        lines: The call and its decision, for people.
+        to_try: The call as the playground opens it; empty where it needs facts, which hang on the time.
+    """
+
+    lines: tuple[str, ...]
+    to_try: str
 
 
 class PolicyReport:
@@ -156,10 +170,17 @@ class PolicyReport:
             "Reached by scenarios and guarantees": tuple(map(clause_line, reached)),
         }
 
-    def _calls(self, cell: MatrixCell) -> tuple[tuple[str, ...], ...]:
+    def _calls(self, cell: MatrixCell) -> tuple[ShownCall, ...]:
         """Return for each verdict of a cell the lines that show a call of it."""
         shown = shown_calls(self._analysis, cell, self._files.engine)
-        return tuple(tuple(line.strip() for line in witness_lines(call)) for call in shown)
+        return tuple(
+            ShownCall(tuple(line.strip() for line in witness_lines(call)), _to_try(call)) for call in shown
+        )
+
+
+def _to_try(call: WitnessCall) -> str:
+    told = call.model_dump(mode="json", include={"server", "tool", "arguments", "caller"})
+    return json_text.canonical(told).decode() if not call.facts else ""
 
 
 def _begun(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[tuple[int, str], ...]:

@@ -198,6 +198,7 @@ def test_what_is_not_there_is_told_so(chromium: Browser, running: Web) -> None:
         "session=work&id=none",
         "id=",
         "scenario=none",
+        "call={",
     ):
         answer = page.goto(f"{running.origin}/playground?{query}")
         assert answer is not None

@@ -154,6 +154,8 @@ def test_a_cell_opens_calls_that_show_its_verdicts(chromium: Browser, running: W
         expect(cell).to_have_text(letter)
         cell.click()
         expect(shown.locator("section.request")).to_contain_text(f"the call is decided {verdict} by")
+        shown.get_by_role("link", name="Try it in the playground").first.click()
+        expect(shown.locator("#verdict .verdict")).to_have_text(verdict, timeout=LONG)
 
 
 def test_what_is_not_there_is_told_so(chromium: Browser, running: Web) -> None:
