@@ -14,7 +14,6 @@ from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -107,10 +106,10 @@ class Session:
         self._state = SessionState.READY
         self._turn: asyncio.Future[Any] | None = None
         self._cancelled = False
+        self._prompt = ""
         self._agent = Agent(
             parts.model.model,
-            # The tools may change between two turns, and with them what is told of them.
-            instructions=partial(_instructions, parts),
+            instructions=lambda: self._prompt,
             toolsets=[parts.toolset],
             retries={"tools": RETRIES},
         )
@@ -250,6 +249,8 @@ class Session:
         directory.keep_words(text)
         self._parts.words.add(text)
         await self._parts.toolset.refresh()
+        # The tools may change between two turns, and with them what is told of them.
+        self._prompt = self._parts.rules.prompt(self._parts.toolset.names)
         turn = Turn(self._parts.turn(), self._parts.model.price)
         seconds, over = first_out_of_time(((turn.budget, 0.0), (self._parts.whole, self._used.seconds)))
         why, is_said = "", False
@@ -373,7 +374,3 @@ class Session:
             self._turn = None
             if self._state is SessionState.RUNNING:
                 self._state = SessionState.READY
-
-
-def _instructions(parts: Parts) -> str:
-    return parts.rules.prompt(parts.toolset.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -17,10 +18,13 @@ import pytest
 from bench.figures import Figures, Times, measure_async
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from pydantic_ai import Agent
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.tools import RunContext, ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
 from pytest_httpserver import HTTPServer
 from support.deployments.proxied import PLAIN, Place
 from support.deployments.stage import Stage
@@ -92,14 +96,57 @@ async def _model(model: Model, tools: list[ToolDefinition]) -> None:
 
 
 async def _tools(server: Client) -> None:
-    async with anyio.create_task_group() as tasks:
-        for _ in range(CALLS):
-            tasks.start_soon(server.call_tool, "echo", {"text": f"{next(_numbers)}"})
+    """Call the tools as a turn does: one after another."""
+    for _ in range(CALLS):
+        await server.call_tool("echo", {"text": f"{next(_numbers)}"})
 
 
 async def _decisions(policy: Policy) -> None:
     for _ in range(CALLS):
         assert (await policy.adecide("fix", "echo", {"text": f"{next(_numbers)}"})).verdict == "allow"
+
+
+class _NothingDone(AbstractToolset[None]):
+    """The same tools for the agent library, and nothing behind them."""
+
+    def __init__(self, tools: list[ToolDefinition]) -> None:
+        self._tools = tools
+
+    @property
+    def id(self) -> str:
+        return "nothing"
+
+    async def get_tools(self, ctx: RunContext[None]) -> dict[str, ToolsetTool[None]]:  # noqa: ARG002
+        arguments = SchemaValidator(core_schema.dict_schema())
+        return {
+            tool.name: ToolsetTool(toolset=self, tool_def=tool, max_retries=1, args_validator=arguments)
+            for tool in self._tools
+        }
+
+    async def call_tool(self, *_: object) -> str:
+        return "0"
+
+
+async def _library(agent: Agent[None, str]) -> None:
+    """Have the agent library do the turn, as a session has it, but with tools that do nothing."""
+    async with agent.iter("Say it.") as run:
+        async for node in run:
+            if Agent.is_model_request_node(node):
+                async with node.stream(run.ctx) as stream:
+                    async for _ in stream:
+                        pass
+
+
+def _append(file: Path, line: bytes) -> None:
+    with file.open("ab", buffering=0) as stream:
+        stream.write(line)
+        os.fdatasync(stream.fileno())
+
+
+async def _records(file: Path) -> None:
+    """Make durable what a turn must: the answer with the calls, each decision, and the last answer."""
+    for _ in range(CALLS + 2):
+        await asyncio.to_thread(_append, file, b"x" * 1000 + b"\n")
 
 
 def test_a_turns_own_cost(stage: Stage, figures: Figures) -> None:
@@ -119,23 +166,33 @@ def test_a_turns_own_cost(stage: Stage, figures: Figures) -> None:
                     name=each["name"],
                     description=each["description"],
                     parameters_json_schema=each["input_schema"],
+                    sequential=True,
                 )
                 for each in stage.model.requests[-1]["tools"]
             ]
+            agent = Agent(opened.model, instructions="Be brief.", toolsets=[_NothingDone(tools)])
             operations: list[Callable[[], Awaitable[object]]] = [
                 lambda: _turn(session),
                 lambda: _forget(session),
                 lambda: _model(opened.model, tools),
                 lambda: _tools(server),
                 lambda: _decisions(policy),
+                lambda: _library(agent),
+                lambda: _records(stage.place.root / "records"),
             ]
             return await measure_async(*operations, repetitions=60, warm_up=10)
 
-    turn, _, model, tools, decisions = anyio.run(run)
-    own = Times(tuple(a - b - c for a, b, c in zip(turn.seconds, model.seconds, tools.seconds, strict=True)))
-    allowed = Times(tuple(OWN + 1.2 * seconds for seconds in decisions.seconds))
+    turn, _, model, tools, decisions, library, records = anyio.run(run)
+    own = turn.less(model).less(tools)
+    alone = library.less(model)
     detail = f"own {own}; turn {turn}; model {model}; tools {tools}; {CALLS} decisions {decisions}"
+    allowed = Times(tuple(OWN + 1.2 * seconds for seconds in decisions.seconds))
     figures.add("sessions: a turn's own cost / (10 ms + 1.2 x its decisions)", own.per(allowed), 1, detail)
+    detail = f"the agent library, with tools that do nothing, beside the model {alone}"
+    figures.add("sessions: of these 10 ms, for the agent library alone", alone.median / OWN, 1, detail)
+    least = Times(tuple(map(sum, zip(alone.seconds, decisions.seconds, records.seconds, strict=True))))
+    detail = f"{least}, of which {CALLS + 2} durable records {records}"
+    figures.add("sessions: a turn's own cost / library, decisions, records", own.per(least), 2, detail)
 
 
 # -- memory -------------------------------------------------------------------------------------
