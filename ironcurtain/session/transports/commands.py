@@ -14,8 +14,9 @@ from ironcurtain.enforcement.approvals.describe import WIDTH, rows
 from ironcurtain.enforcement.audit.log_paths import audit_directory, session_log
 from ironcurtain.session.events import CallEnded, SessionEvent
 from ironcurtain.session.session import Session
+from ironcurtain.session.transports.display import rows_behind_margin
 from ironcurtain.system.files import atomic_write
-from ironcurtain.system.text import counted, visible
+from ironcurtain.system.text import counted, printable, visible
 
 Say = Callable[[str], None]
 _LAST = 10
@@ -136,9 +137,9 @@ class Commands:
         lines = [f"{last.tool.replace('__', '/', 1)} was refused."]
         if last.rule is not None:
             lines.append(f"rule: {last.rule}" + (f", clause {last.clause}" if last.clause else ""))
-            lines.append(f"why: {last.reason}")
+            lines.append(f"why: {printable(last.reason)}")
         else:
-            lines.append(last.text)
+            lines += rows_behind_margin(last.text, WIDTH)
         if last.decision is not None:
             lines.append(f"more: ironcurtain audit show {last.decision}")
         self._say("\n".join(lines))

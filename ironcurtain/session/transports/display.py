@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from ironcurtain.enforcement.approvals.describe import describe
+from ironcurtain.enforcement.approvals.describe import behind_margin, columns_of, describe
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.session.events import ApprovalNeeded, CallBegan, CallEnded, Note, SessionEvent, TextPiece
 from ironcurtain.session.transports.streamed_text import StreamedMarkdown, indented
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import cut, printable, visible
+from ironcurtain.system.text import printable, visible
 
 _STYLES = {"allow": "green", "approved": "green", "deny": "red", "failed": "yellow"}
 _SHOWN = 60
+_UNBOUND = 10_000
 
 
 class EventDisplay:
@@ -78,17 +80,25 @@ class EventDisplay:
         self.console.print(indented(lines(piece), begins_line=begins_line), end="")
 
     def _show_call(self, event: CallEnded) -> None:
-        what = self._arguments.pop(event.id, "")
-        word = _word(event)
+        width = self.console.width if self.console.is_terminal else _UNBOUND
+        word, seconds = f"{_word(event):<8} ", f"  {event.seconds:,.1f} s"
+        # One row: what a terminal breaks goes on at the margin, where only our own words may begin.
+        room = width - len(word) - len(seconds)
+        tool = _fitting(visible(event.tool.replace("__", "/", 1)), room // 2)
+        left = room - sum(map(columns_of, tool)) - 1
+        what = _fitting(self._arguments.pop(event.id, ""), min(_SHOWN, left))
         line = Text.assemble(
-            (f"{word:<8} ", _STYLES.get(word, "")),
-            f"{visible(event.tool.replace('__', '/', 1))} {what}".rstrip(),
-            (f"  {event.seconds:.1f} s", "dim"),
+            (word, _STYLES.get(word.strip(), "")), f"{tool} {what}".rstrip(), (seconds, "dim")
         )
         self.console.print(line)
         if not event.happened:
-            for reason in event.text.splitlines():
-                self.console.print(f"  | {printable(reason)}")
+            for row in rows_behind_margin(event.text, width):
+                self.console.print(row)
+
+
+def rows_behind_margin(text: str, width: int) -> list[str]:
+    """Return a text that others wrote, so that no row of it begins at the margin."""
+    return [row for line in text.splitlines() for row in behind_margin(printable(line), width)]
 
 
 def _word(event: CallEnded) -> str:
@@ -103,7 +113,20 @@ def lines(text: str) -> str:
 
 
 def _first(arguments: Mapping[str, JsonValue]) -> str:
-    """Return the first argument, shortened: what a call is about, as far as a line can say."""
+    """Return the first argument: what a call is about, as far as a line can say."""
     value = next(iter(arguments.values()), "")
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return cut(visible(text), _SHOWN)
+    return visible(text)
+
+
+def _fitting(text: str, columns: int) -> str:
+    """Return a text, cut in the middle where it takes more columns than there are."""
+    if sum(map(columns_of, text)) <= columns:
+        return text
+    half = (columns - 1) // 2
+    return f"{_beginning(text, half)}…{_beginning(text[::-1], half)[::-1]}"
+
+
+def _beginning(text: str, columns: int) -> str:
+    ends = accumulate(map(columns_of, text))
+    return text[: sum(end <= columns for end in ends)]

@@ -5,7 +5,8 @@ What is written meanwhile (a server that started late) stands above the line, no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -14,6 +15,20 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from ironcurtain.session.transports.asking import Read
+
+
+class _History(FileHistory):
+    """What was typed before, as far as the file can be had: a full disk is no reason to lose a line."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return list(super().load_history_strings())
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        with contextlib.suppress(OSError):
+            super().store_string(string)
 
 
 def reader() -> Read:
@@ -35,7 +50,7 @@ def conversation_reader(history: Path, commands: Sequence[str]) -> Read:
         commands: What is completed at the beginning of a line.
     """
     prompts: PromptSession[str] = PromptSession(
-        history=FileHistory(str(history)),
+        history=_History(str(history)),
         completer=WordCompleter(list(commands), sentence=True),
         complete_while_typing=True,
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
-from support.deployments.proxied import LONG, Place
+from support.deployments.proxied import LONG, Place, wait_for
 from support.people.terminal import converse
 from support.services.model_server import ANTHROPIC, ModelServer
 
@@ -249,3 +249,37 @@ def test_a_conversation_at_a_terminal_with_its_commands(started: Started) -> Non
     assert "pydantic" not in printed
     assert "approved fix/remove ~/notes/a" in printed
     assert "## You\n\nread the passwords" in saved.read_text()
+
+
+def test_a_session_belongs_to_one_process_at_a_time(started: Started) -> None:
+    started.script(ANTHROPIC.calls(("fix__remove", {"path": "~/notes/a"})), ANTHROPIC.answer("No."))
+    with subprocess.Popen(
+        started.command("Remove it"), cwd=started.place.root, env=started.environment, stderr=subprocess.PIPE
+    ) as run:
+        waiting = started.place.home / ".ironcurtain" / "approvals"
+        wait_for(lambda: [*waiting.glob("request-*.json")])
+        id_ = started.sessions("list").split()[0]
+        files = started.place.home / ".ironcurtain" / "sessions" / id_
+        kept = (files / "messages.jsonl").read_bytes()
+        second = started.run("And?", "--resume", id_)
+        assert second.returncode != 0
+        assert f"another process has the session {id_} open" in second.stderr
+        assert (files / "messages.jsonl").read_bytes() == kept
+        run.send_signal(signal.SIGKILL)
+    started.script(ANTHROPIC.answer("Here."))
+    both = [
+        subprocess.Popen(
+            started.command("Go on", "--resume", id_),
+            cwd=started.place.root,
+            env=started.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [run.communicate(timeout=LONG) for run in both]
+    assert 0 in [run.returncode for run in both]
+    for code, (answer, told) in zip([run.returncode for run in both], said, strict=True):
+        assert answer == "Here.\n" if code == 0 else "another process has the session" in told
+    assert started.sessions("show", id_).count("## Agent") == [run.returncode for run in both].count(0)

@@ -41,3 +41,19 @@ def test_what_is_written_while_a_person_types_stands_above_their_line(tmp_path: 
     assert code == 0, printed
     there = [line for line in shown(b"".join(pieces).decode(), 50) if line]
     assert there == [LATE, "> tidy up", "said: tidy up"]
+
+
+@pytest.mark.parametrize("history", ["history", "directory"])
+def test_lines_are_read_whether_or_not_they_can_be_remembered(tmp_path: Path, history: str) -> None:
+    (tmp_path / "directory").mkdir()
+    for _ in range(2):
+        code, printed = converse(
+            [sys.executable, "-c", PROGRAM, "words", str(tmp_path / history)],
+            tmp_path,
+            {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
+            ("28 tools", "tidy up\r"),
+        )
+        assert code == 0, printed
+        assert "said: tidy up" in printed
+        assert "Traceback" not in printed
+    assert history == "directory" or (tmp_path / history).read_text().count("tidy up") == 1
