@@ -34,6 +34,8 @@ _OTHERWISE = re2.compile(
     rb'(?:^|":|[,\[])-?[0-9]*(?:[0-9][.e]|[0-9]{16})|[{,]"(?:-?[0-9][^"]*|true|false|null)":'
     rb"|[\x{E000}-\x{10FFFF}]"
 )
+_REORDERED = "\ue000"
+"""The first character that UTF-16 sorts in another way than code points do."""
 _LARGEST, _SMALLER = str(MAX_INTEGER).encode(), b"9" * 15
 
 
@@ -159,9 +161,26 @@ def canonical(value: JsonSource) -> bytes:
         data = _PLAIN.encode(value).encode()
     except (TypeError, ValueError, RecursionError):
         return rfc8785.dumps(value)  # which says what is wrong
-    if _OTHERWISE.search(data.replace(_LARGEST, _SMALLER)):
+    # It may have been found inside of a text, as in rows of a table, where both write the same.
+    if _OTHERWISE.search(data.replace(_LARGEST, _SMALLER)) and not _is_written_alike(value):
         return rfc8785.dumps(value)
     return data
+
+
+def _is_written_alike(value: JsonSource) -> bool:
+    """Tell whether a value holds nothing that a canonical encoder could write in another way or order."""
+    waiting: list[JsonSource] = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if not all(isinstance(key, str) and (key.isascii() or max(key) < _REORDERED) for key in each):
+                return False
+            waiting += each.values()
+        elif isinstance(each, list | tuple):
+            waiting += each
+        elif isinstance(each, float) or (isinstance(each, int) and abs(each) > MAX_INTEGER):
+            return False
+    return True
 
 
 def digest(value: JsonSource) -> str:

@@ -42,6 +42,22 @@ async def call(client: Client, server: str) -> None:
     assert result.structured_content == {"text": text}, result
 
 
+@asynccontextmanager
+async def direct(place: Place) -> AsyncIterator[Client]:
+    """Connect to a server of the same kind without anything in between."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(place.home)}
+    started = StdioServerParameters(command=sys.executable, args=MODERN, env=environment)
+    async with Client(stdio_client(started), mode="legacy", cache=None) as client:
+        yield client
+
+
+async def result(client: Client, tool: str, size: int) -> None:
+    """Make one call with a result of about that size."""
+    wanted = size + next(_numbers) % 100
+    found = await client.call_tool(tool, {"size": wanted})
+    assert [len(block.text) for block in found.content if block.type == "text"] == [wanted]
+
+
 async def many(client: Client) -> None:
     """Make fifty calls at once, over all servers."""
     async with anyio.create_task_group() as tasks:
@@ -95,6 +111,30 @@ def test_proxy(tmp_path: Path, figures: Figures) -> None:
             figures.add("proxy: a call beside a slow server / alone", added, 1.15, f"{disturbed}; {alone}")
 
     anyio.run(run)
+    tell_phases(place)
+
+
+@pytest.mark.parametrize("size", [1_000, 1_000_000])
+def test_results_beside_a_direct_call(size: int, tmp_path: Path, figures: Figures) -> None:
+    place = Place(tmp_path, {SERVERS[0]: MODERN})
+
+    async def run() -> None:
+        async with place.client("--no-approver") as ours, direct(place) as bare:
+            await ours.list_tools()
+            through, by = await measure_async(
+                lambda: result(ours, f"{SERVERS[0]}__big", size),
+                lambda: result(bare, "big", size),
+                repetitions=50,
+                warm_up=10,
+            )
+        name = f"proxy: a call with a result of {size:,} bytes / direct"
+        figures.add(name, through.per(by), 2.2, f"{through}; {by}")
+
+    anyio.run(run)
+
+
+def tell_phases(place: Place) -> None:
+    """Print how long the parts of a decision took."""
     phases = [record["phases"] for record in place.decisions if "phases" in record]
     if phases:
         print({name: median(each.get(name, 0) for each in phases) for name in phases[0]})  # noqa: T201

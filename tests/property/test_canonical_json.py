@@ -36,6 +36,9 @@ DIFFERENT = {
     "keys beyond the first plane": {"\U00010000": 1, "\uffff": 2},
     "lone surrogate": "\ud800",
     "like a number in a text": {"d": "sha256:95e0:1.5"},
+    "rows of a table in a text": {"rows": "a,1.5,-2e3,9007199254740993\n", "n": 1},
+    "such a text beside a double": {"rows": "a,1.5\n", "n": [2.50]},
+    "such a text beside keys in another order": {"rows": "a,1.5\n", "\U00010000": 1, "\ue000": 2},
     "no JSON": {"d": {1, 2}},
 }
 
