@@ -20,7 +20,7 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import entries, read_answer
 from ironcurtain.compiler.questions.shown_schema import shown_schema
-from ironcurtain.compiler.questions.templates import as_data, fill
+from ironcurtain.compiler.questions.templates import as_data, as_lines, fill
 from ironcurtain.compiler.rules.answer_schema import rules_schema
 from ironcurtain.compiler.rules.checks.allow_rules import (
     condition_words,
@@ -220,7 +220,7 @@ def _question(server: str, routes: Routes, context: RuleContext, previous: str) 
         server=server,
         prefix=rule_prefix(server),
         clauses=as_data(clause_data(clauses)),
-        tools=as_data([_tool_data(tool) for tool in annotated.tools]),
+        tools=as_lines([_tool_data(tool) for tool in annotated.tools]),
         directories=as_data(mentioned_directories(clauses, context.directories)),
     )
     if added := [role.model_dump(mode="json") for role in context.annotations.roles]:
