@@ -104,7 +104,7 @@ def _by_scenarios(analysis: PolicyAnalysis, decided: DecidedScenarios, reached: 
 def _cells_of(examined: Examined, prepared: Prepared) -> Iterator[EquivalenceClass]:
     """Yield the cells of a call's resources; none of a call of a kind that was not examined."""
     with suppress(LookupError):
-        yield from (found.cell for found in locate(examined, prepared))
+        yield from (located.cell for located in locate(examined, prepared))
 
 
 def _by_guarantees(analysis: PolicyAnalysis, reached: _Coverage) -> None:
@@ -134,22 +134,22 @@ def _place(examined: Examined, cell: EquivalenceClass) -> _CoverageCell:
 
 
 def _places(examined: Examined) -> dict[_CoverageCell, list[EquivalenceClass]]:
-    found: dict[_CoverageCell, list[EquivalenceClass]] = {}
+    by_place: dict[_CoverageCell, list[EquivalenceClass]] = {}
     for keys, cell in examined.space.cells.items():
         if examined.answers.get(keys):
-            found.setdefault(_place(examined, cell), []).append(cell)
-    return found
+            by_place.setdefault(_place(examined, cell), []).append(cell)
+    return by_place
 
 
 def _deciding(analysis: PolicyAnalysis) -> dict[str, set[_CoverageCell]]:
     """Return the rules that decide something, with the places where they do."""
-    found: dict[str, set[_CoverageCell]] = {}
+    by_rule: dict[str, set[_CoverageCell]] = {}
     for examined in analysis.tools.values():
         for cell, _, answered in answers_of(examined):
             outcome = answered.outcomes[0]
             if outcome is not None and outcome.rule in analysis.content.rules:
-                found.setdefault(outcome.rule, set()).add(_place(examined, cell))
-    return found
+                by_rule.setdefault(outcome.rule, set()).add(_place(examined, cell))
+    return by_rule
 
 
 def _share(things: Iterable[object], reached: set[str] | set[_CoverageCell]) -> Share:
@@ -221,10 +221,10 @@ def _missed(analysis: PolicyAnalysis, reached: _Coverage) -> Iterator[MissedCell
         regions: dict[str, list[Region[bool]]] = {}
         missing = set()
         for place, cells in _places(examined).items():
-            role, found = place[2].role, place in reached.places
-            missing |= set() if found else {role}
+            role, reached_here = place[2].role, place in reached.places
+            missing |= set() if reached_here else {role}
             regions.setdefault(role, []).extend(
-                Region(chain, label, found) for cell in cells for chain, label in cell.regions
+                Region(chain, label, reached_here) for cell in cells for chain, label in cell.regions
             )
         for role in sorted(missing):
             where = grouped(regions[role]).get(False, ())

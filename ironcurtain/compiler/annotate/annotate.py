@@ -90,7 +90,7 @@ def annotate(
         AnnotationError: If a confirmation names nothing that exists.
         OpenQuestionError, BadAnswerError, AnswerMissingError, ModelFailedError: From the answers.
     """
-    own = declared.servers if declared is not None else {}
+    by_hand = declared.servers if declared is not None else {}
     roles = tuple({role.name: role for role in (*roles, *(declared.roles if declared else ()))}.values())
     registry = Registry(roles)
     notes = [
@@ -98,21 +98,23 @@ def annotate(
         for server_tool in all_listed(tools)
         for note in text_findings(server_tool.server, server_tool.tool)
     ]
-    listed = all_listed({server: listed for server, listed in tools.items() if server not in own})
+    listed = all_listed({server: listed for server, listed in tools.items() if server not in by_hand})
     answers = _ask(listed, registry, cache, known)
-    found = {server: list(own[server].tools) if server in own else [] for server in tools}
+    by_server = {server: list(by_hand[server].tools) if server in by_hand else [] for server in tools}
     for server_tool, answer in zip(listed, answers, strict=True):
         reviewed = known.find(server_tool.tool) if known is not None and answer.provider == SHIPPED else None
         annotation = _shipped(read_annotation(answer.content, server_tool), answer, reviewed)
         annotation = _confirmed(server_tool.server, annotation, confirmations)
         annotation = _only_reading(server_tool.server, annotation, confirmations)
         annotation, note = _contained(server_tool.server, annotation, answer, confirmations, reviewed)
-        found[server_tool.server].append(_listed(annotation, server_tool))
+        by_server[server_tool.server].append(_listed(annotation, server_tool))
         notes += [*note, *_corrected(server_tool, answer, reviewed, registry)]
     annotations = Annotations(
         format="ironcurtain/annotations/v1",
         roles=tuple(roles),
-        servers={server: ServerAnnotations(tools=tuple(annotated)) for server, annotated in found.items()},
+        servers={
+            server: ServerAnnotations(tools=tuple(annotated)) for server, annotated in by_server.items()
+        },
     )
     notes += _shipped_notes(annotations, known)
     _check_confirmations(annotations, confirmations)
@@ -155,10 +157,10 @@ def _take_known(
 ) -> None:
     """Answer from the collection what no kept answer answers: a project's own annotation wins."""
     for server_tool, part in zip(listed, parts, strict=True):
-        found = None if cache.has(part) else known.find(server_tool.tool)
-        content = found.answer(registry) if found else None
-        if found and not part.mistakes(content):
-            cache.take(part, content, provider=SHIPPED, model=found.package)
+        shipped = None if cache.has(part) else known.find(server_tool.tool)
+        content = shipped.answer(registry) if shipped else None
+        if shipped and not part.mistakes(content):
+            cache.take(part, content, provider=SHIPPED, model=shipped.package)
 
 
 def _as_reviewed(
@@ -208,9 +210,9 @@ def _conditions(server: str, annotated: ServerAnnotations, known: Collection | N
     """Yield in one line for a server what has to hold before tools of it are contained."""
     waiting: dict[str, list[str]] = {}
     for tool in annotated.tools:
-        found = known.of_digest(tool.schema_digest) if known is not None and tool.source is not None else None
-        if found is not None and found.annotation.contained and found.contained_if and not tool.contained:
-            waiting.setdefault(found.contained_if, []).append(tool.tool)
+        entry = known.of_digest(tool.schema_digest) if known is not None and tool.source is not None else None
+        if entry is not None and entry.annotation.contained and entry.contained_if and not tool.contained:
+            waiting.setdefault(entry.contained_if, []).append(tool.tool)
     for condition, tools in waiting.items():
         yield (
             f"{server}: not contained until somebody confirms it: {', '.join(tools)}; they are contained if "
@@ -266,8 +268,8 @@ def _contained(
 
 def _only_reading(server: str, tool: ToolAnnotation, confirmations: Confirmations) -> ToolAnnotation:
     """Take from people only that a tool reads and does nothing else."""
-    found = any(entry.reads for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest))
-    return tool if tool.reads == found else tool.model_copy(update={"reads": found})
+    reads = any(entry.reads for entry in confirmations.of_tool(server, tool.tool, tool.schema_digest))
+    return tool if tool.reads == reads else tool.model_copy(update={"reads": reads})
 
 
 def _check_confirmations(annotations: Annotations, confirmations: Confirmations) -> None:

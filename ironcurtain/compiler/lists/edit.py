@@ -42,8 +42,8 @@ def read_lists(file: Path, output: Path) -> Lists:
     if not has_content(file):
         return published
     project = load(file, Lists)
-    compiled = {name: found for name, found in published.lists.items() if found.by_compile}
-    completed = {name: _completed(found, compiled.get(name)) for name, found in project.lists.items()}
+    compiled = {name: list_ for name, list_ in published.lists.items() if list_.by_compile}
+    completed = {name: _completed(list_, compiled.get(name)) for name, list_ in project.lists.items()}
     merged = {**compiled, **completed}
     return project.model_copy(update={"lists": dict(sorted(merged.items()))})
 
@@ -52,8 +52,8 @@ def _completed(project: NamedList, compiled: NamedList | None) -> NamedList:
     """Return a list with the values that a compile found for it, if it still lacks them."""
     if compiled is None or project.resolved is not None or project.type != compiled.type:
         return project
-    found = {"resolved": compiled.resolved, "resolution": compiled.resolution, "by_compile": True}
-    return project.model_copy(update=found)
+    members = {"resolved": compiled.resolved, "resolution": compiled.resolution, "by_compile": True}
+    return project.model_copy(update=members)
 
 
 def write_lists(file: Path, lists: Lists) -> None:
@@ -128,15 +128,15 @@ def canonical_values(kind: str, values: Sequence[str], registry: Registry) -> tu
     Raises:
         ListError: For each value that is none of the list's type, or holds an invisible character.
     """
-    found: set[str] = set()
+    canonical: set[str] = set()
     problems = []
     for value in values:
         try:
-            found.add(canonical_value(kind, value, registry))
+            canonical.add(canonical_value(kind, value, registry))
         except PatternError as error:
             problems.append(ListError(error.what, hint=error.hint))
     raise_all([*problems])
-    return tuple(sorted(found))
+    return tuple(sorted(canonical))
 
 
 def canonical_value(kind: str, value: str, registry: Registry) -> str:
@@ -183,10 +183,10 @@ def named_list(lists: Lists, name: str, new: NamedList | None, registry: Registr
         raise ListError(
             f"the list {quoted('@' + name)} is of type {quoted(named.type)}, not {quoted(new.type)}"
         )
-    found = named or new
-    assert found is not None  # noqa: S101 - one of the two is there, as checked above
-    check_type(found.type, registry)
-    return found
+    edited = named or new
+    assert edited is not None  # noqa: S101 - one of the two is there, as checked above
+    check_type(edited.type, registry)
+    return edited
 
 
 def _edited(lists: Lists, name: str, named: NamedList, changes: dict[str, object]) -> Edited:

@@ -129,8 +129,8 @@ class _Surroundings:
         """Go past the beginning or the end of a list or an item."""
         kind, _, edge = token.type.rpartition("_")
         if kind in _LISTS and edge == "open":
-            own = self.items[-1] if self.items else self.previous if self.previous.endswith(":") else ""
-            self.leads.append(" ".join(filter(None, (self.lead, own))))
+            lead_in = self.items[-1] if self.items else self.previous if self.previous.endswith(":") else ""
+            self.leads.append(" ".join(filter(None, (self.lead, lead_in))))
         elif kind in _LISTS:
             self.leads.pop()
         elif token.type == "list_item_open":
@@ -226,8 +226,8 @@ def _spans(text: str, where: str) -> Iterator[tuple[int, int, str]]:
     """Yield where each sentence begins and ends, with the id behind it; an id ends a sentence, too."""
     masked = _CODE.sub(lambda code: "x" * len(code[0]), text)
     ids = [*_WRITTEN.finditer(masked)]
-    begins = [0, *(found.end() for found in ids)]
-    ends = [*(found.start() for found in ids), len(text)]
+    begins = [0, *(id_.end() for id_ in ids)]
+    ends = [*(id_.start() for id_ in ids), len(text)]
     for place, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         spans = sentence_spans(text[begin:end])
         written = ids[place]["id"] if place < len(ids) else ""
@@ -237,8 +237,8 @@ def _spans(text: str, where: str) -> Iterator[tuple[int, int, str]]:
                 where=where,
                 hint="Write an id behind the sentence that it is for, one for each sentence.",
             )
-        for number, (one, other) in enumerate(spans, 1):
-            yield begin + one, begin + other, written if number == len(spans) else ""
+        for number, (first, behind) in enumerate(spans, 1):
+            yield begin + first, begin + behind, written if number == len(spans) else ""
 
 
 def _lines(token: Token) -> tuple[int, int]:
@@ -272,16 +272,16 @@ def _is_abbreviation(text: str, end: re.Match[str]) -> bool:
     """Tell whether what seems to end a sentence only ends an abbreviation."""
     if end["stop"] != ".":
         return False
-    found = _LAST_WORD.search(text[max(0, end.start() - _LONGEST_ABBREVIATION) : end.start()])
-    word = found[0].lower() if found else ""
+    last = _LAST_WORD.search(text[max(0, end.start() - _LONGEST_ABBREVIATION) : end.start()])
+    word = last[0].lower() if last else ""
     if _NEVER_LAST.fullmatch(word):
         return True
     return bool(_SELDOM_LAST.fullmatch(word)) and not _BEGINS.fullmatch((end["next"] or "").lower())
 
 
 def _after_blanks(text: str, begin: int) -> int:
-    found = _BLANKS.match(text, begin)
-    return found.end() if found else begin
+    blanks = _BLANKS.match(text, begin)
+    return blanks.end() if blanks else begin
 
 
 def unread_lines(text: str, source: str, clauses: Sequence[PlacedClause]) -> Iterator[str]:
@@ -304,9 +304,9 @@ def unread(text: str, clauses: Sequence[PlacedClause]) -> Iterator[tuple[int, st
         if token.map and (token.type in _KNOWN or token in headings):
             read |= set(range(*token.map))
     lines = text.splitlines()
-    found = dict(_idle_headings(headings, begins, lines))
-    found |= {n: "is not read as text" for n, line in enumerate(lines) if line.strip() and n not in read}
-    for number, why in sorted(found.items()):
+    unread = dict(_idle_headings(headings, begins, lines))
+    unread |= {n: "is not read as text" for n, line in enumerate(lines) if line.strip() and n not in read}
+    for number, why in sorted(unread.items()):
         yield number + 1, f"{quoted(lines[number].strip())} is no clause: it {why}"
 
 

@@ -44,8 +44,8 @@ def shown_at(path: Path, offset: int, project: EditedProject) -> Shown | None:
     keyed = _keyed_at(project.texts.shown(path), offset)
     if keyed is None or path not in (project.scenarios, project.answers):
         return None
-    found, span = keyed
-    return {"clause": _clause, "rule": _rule, "tool": _tool}.get(found["key"], _nothing)(found, span, project)
+    match, span = keyed
+    return {"clause": _clause, "rule": _rule, "tool": _tool}.get(match["key"], _nothing)(match, span, project)
 
 
 def offered_at(path: Path, offset: int, project: EditedProject) -> list[Offered]:
@@ -54,7 +54,7 @@ def offered_at(path: Path, offset: int, project: EditedProject) -> list[Offered]
         return []
     text = project.texts.shown(path)
     begin = line_at(text, offset).start
-    keys = [found for found in _KEYED.finditer(text[begin:offset]) if found.end() == offset - begin]
+    keys = [match for match in _KEYED.finditer(text[begin:offset]) if match.end() == offset - begin]
     return [*_words_for(keys[-1]["key"], _server_of(text, offset), project)] if keys else []
 
 
@@ -81,24 +81,24 @@ def _clause_at(path: Path, offset: int, project: EditedProject) -> Shown | None:
     return None
 
 
-def _clause(found: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
-    placed = project.clause(found["word"])
+def _clause(keyed: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
+    placed = project.clause(keyed["word"])
     if placed is None:
         return None
     return Shown(span, _clause_words(placed, project), project.place_of(placed))
 
 
-def _rule(found: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
-    rule = next((rule for rule in _rules(project) if rule.name == found["word"]), None)
+def _rule(keyed: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
+    rule = next((rule for rule in _rules(project) if rule.name == keyed["word"]), None)
     if rule is None:
         return None
     placed = project.clause(rule.clause)
     return Shown(span, _rule_words(rule), project.place_of(placed) if placed else None)
 
 
-def _tool(found: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
-    server = _server_of(found.string, span.start)
-    known = [(name, tool) for name, tool in _tools(project) if tool.tool == found["word"]]
+def _tool(keyed: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
+    server = _server_of(keyed.string, span.start)
+    known = [(name, tool) for name, tool in _tools(project) if tool.tool == keyed["word"]]
     texts = [_tool_words(name, tool) for name, tool in known if server in (None, name)]
     return Shown(span, "\n\n".join(texts)) if texts else None
 
@@ -109,18 +109,18 @@ def _nothing(_found: re.Match[str], _span: Span, _project: EditedProject) -> Sho
 
 def _keyed_at(text: str, offset: int) -> tuple[re.Match[str], Span] | None:
     line = line_at(text, offset)
-    for found in _KEYED.finditer(text, line.start, line.end):
-        span = Span(*found.span("word"))
+    for match in _KEYED.finditer(text, line.start, line.end):
+        span = Span(*match.span("word"))
         if span.start <= offset <= span.end:
-            return found, span
+            return match, span
     return None
 
 
 def _server_of(text: str, offset: int) -> str | None:
     """Return the server that is named last before an offset, or behind it in the same line."""
     line = line_at(text, offset)
-    named = [found["server"] for found in _SERVER.finditer(text, line.start, line.end)]
-    before = [found["server"] for found in _SERVER.finditer(text, 0, line.start)]
+    named = [match["server"] for match in _SERVER.finditer(text, line.start, line.end)]
+    before = [match["server"] for match in _SERVER.finditer(text, 0, line.start)]
     return (named or before[-1:] or [None])[0]
 
 
