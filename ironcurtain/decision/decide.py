@@ -343,7 +343,7 @@ def _refused(base: Decision, error: Exception, canonical: Canonical | None) -> D
         update={
             "rule": str(refusal.rule),
             "reason": refusal.reason,
-            "subjects": refusal.subjects,
+            "subjects": refusal.resources,
             "arguments": arguments,
         }
     ).because(refusal.cause)

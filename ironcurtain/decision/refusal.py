@@ -13,7 +13,7 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error
     Attributes:
         rule: The reserved rule under which it is denied.
         reason: Why, in plain words, hidden characters escaped.
-        subjects: The resources that caused it, as far as they are known.
+        resources: The resources that caused it, as far as they are known.
         cause: The reason with its code and public text, where a value cannot be represented exactly.
     """
 
@@ -28,7 +28,7 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error
         super().__init__(rule, reason)
         self.rule = rule
         self.reason = reason
-        self.subjects = resources
+        self.resources = resources
         self.cause = cause
 
     @classmethod

@@ -66,7 +66,7 @@ def list_tools(
         from ironcurtain.servers.live import list_live  # noqa: PLC0415 - the SDK takes a second to load
 
         found.update(list_live(replace(config, servers=live), starter, timeout))
-    _check_face_names(found, config)
+    _check_endpoint_names(found, config)
     return dict(sorted(found.items()))
 
 
@@ -132,8 +132,8 @@ def _configured(config: ServerConfig, name: str) -> Server:
     return config.servers[name]
 
 
-def _check_face_names(tools: Tools, config: ServerConfig) -> None:
-    """Refuse two tools whose names `server__tool` on an aggregated face are the same (`a_` `b`, `a` `_b`)."""
+def _check_endpoint_names(tools: Tools, config: ServerConfig) -> None:
+    """Refuse two tools that would both be `server__tool` at one endpoint (`a_` `b`, `a` `_b`)."""
     seen: dict[str, str] = {}
     for server, listed in tools.items():
         for tool in listed:

@@ -201,7 +201,7 @@ def test_calls_by_callers_are_decided_as_specified_and_as_the_cells_say(seed: in
         one = examined[call.tool]
         if any("elements" in gap for gap in one.gaps):
             continue
-        said = {found.subject: found.answered.outcomes[0] for found in locate(one, each)}
+        said = {found.resource: found.answered.outcomes[0] for found in locate(one, each)}
         assert {s: out.rule for s, out in said.items() if out is not None} == expected, (call, rules)
 
 

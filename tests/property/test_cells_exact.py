@@ -99,7 +99,7 @@ def assert_exact(space: Space, seed: int) -> None:
     assert len(calls) > CALLS / 3
     for id_, call in calls.items():
         one = tools[call.input["server"], call.input["tool"]]
-        said = {found.subject: found.answered.outcomes[0] for found in locate(one, call)}
+        said = {found.resource: found.answered.outcomes[0] for found in locate(one, call)}
         rule = {subject: outcome.rule for subject, outcome in said.items() if outcome is not None}
         assert rule == {s: at(found, "rule") for s, found in object_at(answers[id_], "subjects").items()}
         assert rule == {s: found["rule"] for s, found in twin.decide(rules, call.input)["subjects"].items()}

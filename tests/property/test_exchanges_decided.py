@@ -61,7 +61,7 @@ def test_each_exchange_is_allowed_exactly_where_the_sentence_allows_it(seed: int
     for id_, call in prepared.items():
         decided = object_at(answers[id_], "subjects", "call")
         assert (decided["verdict"] == "allow") is expected[id_], call.input
-        (found,) = [each for each in locate(cells, call) if each.subject == "call"]
+        (found,) = [each for each in locate(cells, call) if each.resource == "call"]
         outcome = found.answered.outcomes[0]
         assert outcome is not None
         assert outcome.rule == decided["rule"]

@@ -47,7 +47,7 @@ def test_every_random_call_with_facts_decides_as_the_cells_say(seed: int) -> Non
         calls[f"c{number}"] = prepared
     answers = evaluate({id_: call.input for id_, call in calls.items()}, policies[0].bundle, opa)
     for id_, asked in calls.items():
-        said = {f.subject: f.answered.outcomes[0] for f in locate(examined[asked.input["tool"]], asked)}
+        said = {f.resource: f.answered.outcomes[0] for f in locate(examined[asked.input["tool"]], asked)}
         rule = {subject: outcome.rule for subject, outcome in said.items() if outcome is not None}
         assert rule == {s: at(found, "rule") for s, found in object_at(answers[id_], "subjects").items()}
         assert rule == {s: f["rule"] for s, f in twin.decide(rules, asked.input)["subjects"].items()}

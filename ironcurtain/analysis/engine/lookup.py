@@ -26,7 +26,7 @@ from ironcurtain.system.frozen import JsonValue
 class Located:
     """A resource of a call with its cell and the path of the cell's diagram that the call takes."""
 
-    subject: str
+    resource: str
     cell: EquivalenceClass
     answered: Answered
 

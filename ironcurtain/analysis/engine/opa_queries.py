@@ -287,7 +287,9 @@ def _batch(questions: list[_PathQuestion], numbers: list[int], side: int) -> _Ba
         table[add(key, resource)] = number
     # All questions of a batch meet the same guard bits, and so do their resources together.
     fillers = {
-        (seen.key, seen.subject.value): seen.subject for n in numbers for seen in _fillers(questions[n], side)
+        (seen.key, seen.resource.value): seen.resource
+        for n in numbers
+        for seen in _fillers(questions[n], side)
     }
     for (key, _), resource in fillers.items():
         add(key, resource)
@@ -321,8 +323,8 @@ def _subject(question: _PathQuestion, side: int) -> tuple[ResourceKey, Resource]
     if question.cell.example is None or key is None:
         return CALL_KEY, Resource(CALL, question.space.policies.registry[NONE], CALL, at="")
     _, element, value = question.cell.example
-    seen = next(s for s in element.seen[side] if s.key == key and s.subject.value == value)
-    return key, seen.subject
+    seen = next(s for s in element.seen[side] if s.key == key and s.resource.value == value)
+    return key, seen.resource
 
 
 def _read(

@@ -45,7 +45,7 @@ _UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
 class PreparedResources:
     """What a call is after step 5: its resources, and what the structural checks demand."""
 
-    subjects: tuple[Resource, ...]
+    resources: tuple[Resource, ...]
     minimum: structural_checks.MinimumVerdict
 
 

@@ -80,7 +80,7 @@ def _found(examined: Examined, cell: MatrixCell) -> Iterator[tuple[Verdict, Foun
             if outcome is None or outcome.verdict in done or tried >= MAX_SEARCHES:
                 continue
             tried += 1
-            call = search.find(each, lambda subject, whole: subject == whole, path=answered.path).call
+            call = search.find(each, lambda resource, whole: resource == whole, path=answered.path).call
             if call is not None:
                 done.add(outcome.verdict)
                 yield outcome.verdict, call

@@ -91,7 +91,7 @@ class KeyedDigests:
         return hmac.digest(self._key, json_text.canonical(value), "sha256").hex()[:_DIGITS]
 
 
-class AbstractKeeper:
+class AbstractSanitizer:
     """Makes records that hold no values."""
 
     def __init__(self, content: PolicyContent, loaded: LoadedPolicy, key: bytes) -> None:

@@ -70,7 +70,7 @@ class _Asked:
     """One question about a record, with what its answer is merged with."""
 
     input: PolicyInput
-    subjects: tuple[Resource, ...]
+    resources: tuple[Resource, ...]
     minimum: structural_checks.MinimumVerdict
     base: Decision
 
@@ -278,12 +278,12 @@ class Replayer:
 
     def _merged(self, asked: _Asked, answer: JsonValue) -> Decision:
         try:
-            read = read_answer(answer, {resource.id for resource in asked.subjects})
+            read = read_answer(answer, {resource.id for resource in asked.resources})
         except Refusal as refusal:
             raise VerificationError(
                 f"the policy's answer about {visible(asked.base.id or '')}: {refusal.reason}"
             ) from None
-        return merge(asked.base, {}, asked.subjects, asked.minimum, read, self._content.clauses)
+        return merge(asked.base, {}, asked.resources, asked.minimum, read, self._content.clauses)
 
 
 class _View:

@@ -1,7 +1,7 @@
 """Making records of what was decided and what came of it.
 
-A record is made whole, with every value in it, and then goes through a keeper, which takes out what the log
-must not hold: `Redaction`, or an abstraction that leaves no value at all.
+A record is made whole, with every value in it, and then goes through a sanitizer, which takes out what the
+log must not hold: by `Redaction`, or by an abstraction that leaves no value at all.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class RecordSanitizer(Protocol):
         """Return a text of a server or a person without it."""
 
 
-class RedactingKeeper:
+class RedactingSanitizer:
     """Keeps values, redacted.
 
     Args:
@@ -114,7 +114,7 @@ class Recorder:
         loaded: The policy as it is enforced.
         bundle: Digest of the bundle's archive.
         key: The log's key; without one, digests are keyed with a key that nobody keeps.
-        keeper: Makes the keeper of a key; `RedactingKeeper` unless something else is given.
+        sanitizer: Makes the sanitizer of a key; `RedactingSanitizer` unless something else is given.
         clock: The time, as records hold it.
     """
 
@@ -125,12 +125,14 @@ class Recorder:
         *,
         bundle: Digest | None = None,
         key: bytes | None = None,
-        keeper: Callable[[bytes], RecordSanitizer] | None = None,
+        sanitizer: Callable[[bytes], RecordSanitizer] | None = None,
         clock: Callable[[], str] = now,
     ) -> None:
         self._content, self._loaded, self._bundle, self._clock = content, loaded, bundle, clock
         self._key = key if key is not None else secrets.token_bytes(KEY_BYTES)
-        self._keeper: RecordSanitizer = keeper(self._key) if keeper else RedactingKeeper(loaded, self._key)
+        self._sanitizer: RecordSanitizer = (
+            sanitizer(self._key) if sanitizer else RedactingSanitizer(loaded, self._key)
+        )
         self._bases: dict[tuple[str, str], Digest | None] = {}
 
     def decision(
@@ -178,7 +180,9 @@ class Recorder:
             clause=decision.clause,
             reason=decision.reason,
             subjects=_resource_records(ready, decision),
-            approval=approval.model_copy(update={"reason": self._keeper.text(reason)}) if approval else None,
+            approval=approval.model_copy(update={"reason": self._sanitizer.text(reason)})
+            if approval
+            else None,
             forwarded=forwarded,
             revision=decision.revision,
             bundle=self._bundle,
@@ -188,7 +192,7 @@ class Recorder:
             parent=seen.parent,
             facts=seen.facts,
         )
-        return self._keeper.keep(record, ready, decision.cause)
+        return self._sanitizer.keep(record, ready, decision.cause)
 
     def result(
         self,
@@ -220,7 +224,7 @@ class Recorder:
             digest=keyed_digest(text, self._key, "result") if text is not None else None,
             size=len(text or b""),
             duration=duration,
-            error=failure or self._keeper.text(error),
+            error=failure or self._sanitizer.text(error),
             output=output,
         )
 
@@ -230,7 +234,7 @@ class Recorder:
         No arguments, no `_meta` and no facts are in it; a resource whose value
         the log does not keep is `[withheld]`.
         """
-        kept = self._keeper.keep(
+        kept = self._sanitizer.keep(
             DecisionRecord(
                 time=self._clock(),
                 id=request.id,
@@ -282,7 +286,7 @@ class Recorder:
             return {name: self._kept(below) for name, below in value.items()}
         if isinstance(value, list | tuple):
             return [self._kept(one) for one in value]
-        return self._keeper.text(value) if isinstance(value, str) else value
+        return self._sanitizer.text(value) if isinstance(value, str) else value
 
     def _raw_digest(self, arguments: JsonSource | bytes) -> str:
         if isinstance(arguments, str | bytes):

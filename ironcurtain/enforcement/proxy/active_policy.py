@@ -17,7 +17,7 @@ from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.reserved_tools import with_reserved_roles
 from ironcurtain.decision.roles import Registry
-from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingKeeper
+from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingSanitizer
 from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.engine.answer import EngineAnswerError
@@ -61,16 +61,16 @@ class AuditOptions:
         """Return what makes the records of a policy's decisions."""
         digest = json_text.digest_bytes(policy.bundle.archive())
 
-        def keeper(key: bytes) -> RecordSanitizer:
+        def sanitizer(key: bytes) -> RecordSanitizer:
             if self.values == "abstract":
                 from ironcurtain.analysis.replay.pseudonymization import (  # noqa: PLC0415 - few want it
-                    AbstractKeeper,
+                    AbstractSanitizer,
                 )
 
-                return AbstractKeeper(content, policy.loaded, key)
-            return RedactingKeeper(policy.loaded, key, self.roles)
+                return AbstractSanitizer(content, policy.loaded, key)
+            return RedactingSanitizer(policy.loaded, key, self.roles)
 
-        return Recorder(content, policy.loaded, bundle=digest, key=self.key, keeper=keeper)
+        return Recorder(content, policy.loaded, bundle=digest, key=self.key, sanitizer=sanitizer)
 
 
 _LOST = frozenset({ReservedRule.ENGINE_DEAD, ReservedRule.ENGINE_UNREACHABLE, ReservedRule.ENGINE_TIMEOUT})

@@ -204,14 +204,14 @@ def containment(config: ServerConfig, found: ProgramSurvey) -> Iterator[Diagnosi
 def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
     """Tell of every contained server what keys and sign-ins it can read, and how much is hidden of them."""
     settings = config.sandbox.filesystem
-    grounds = SandboxInputs(
+    inputs = SandboxInputs(
         home=home, workspace=None, own=(), protected=(), directory=config.directory, settings=settings
     )
     contained = {
         name: each for name, each in config.servers.items() if each.command and each.sandbox is not False
     }
     for name, server in contained.items():
-        shown = ", ".join(visible(str(path)) for path in shown_sign_ins(server, grounds))
+        shown = ", ".join(visible(str(path)) for path in shown_sign_ins(server, inputs))
         if shown:
             yield Diagnosis(
                 name="sandbox",

@@ -15,7 +15,7 @@ from support.generators.recorded import decide_all, record_all
 from support.records.audited import KEY
 
 from ironcurtain.analysis.engine.evaluate import load_described
-from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
+from ironcurtain.analysis.replay.pseudonymization import AbstractSanitizer
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.audit.record_types import Approval
@@ -87,7 +87,9 @@ def test_what_servers_and_people_say_is_no_way_around() -> None:
     secret = "correct-horse-battery"
     bundle = spaces.bundle_of(spaces.random_policy(Random(1), 5))
     content, loaded = PolicyContent.of(bundle), load_described(bundle, spaces.WORLD)
-    recorder = Recorder(content, loaded, key=KEY, keeper=lambda key: AbstractKeeper(content, loaded, key))
+    recorder = Recorder(
+        content, loaded, key=KEY, sanitizer=lambda key: AbstractSanitizer(content, loaded, key)
+    )
     call = Call("s", "read", {"path": "~/a/x"}, id="0")
     prepared, decisions = decide_all([call], bundle)
     approval = Approval(state="denied", verdict=Verdict.DENY, reason=secret)

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
-from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
+from ironcurtain.analysis.replay.pseudonymization import AbstractSanitizer
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, prepare
@@ -55,7 +55,7 @@ def record_all(
         content,
         loaded,
         key=KEY,
-        keeper=(lambda key: AbstractKeeper(content, loaded, key)) if abstract else None,
+        sanitizer=(lambda key: AbstractSanitizer(content, loaded, key)) if abstract else None,
         clock=lambda: TIME,
     )
     prepared, decisions = decided

@@ -248,7 +248,7 @@ class Batch:
             if one.gaps:
                 continue
             try:
-                found = {each.subject: each.answered.outcomes[0] for each in locate(one, call.prepared)}
+                found = {each.resource: each.answered.outcomes[0] for each in locate(one, call.prepared)}
             except LookupError as error:
                 self._wrong(f"the tool is exact, and {error}", call)
                 continue

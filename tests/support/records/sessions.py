@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
-from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
+from ironcurtain.analysis.replay.pseudonymization import AbstractSanitizer
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
@@ -99,10 +99,10 @@ def record(
     loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
     content = PolicyContent.of(bundle)
 
-    def keeper(key: bytes) -> RecordSanitizer:
-        return AbstractKeeper(content, loaded, key)
+    def sanitizer(key: bytes) -> RecordSanitizer:
+        return AbstractSanitizer(content, loaded, key)
 
-    recorder = Recorder(content, loaded, key=KEY, keeper=keeper if abstract else None)
+    recorder = Recorder(content, loaded, key=KEY, sanitizer=sanitizer if abstract else None)
     calls = [Call("files", "read", {"path": f"~/{path}"}) for path in paths]
     calls.append(Call("files", "remove", {"path": "~/docs/x"}))
     prepared = {f"{number:04d}": prepare(call, loaded) for number, call in enumerate(calls)}

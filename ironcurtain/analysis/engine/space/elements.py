@@ -36,7 +36,7 @@ class SeenResource(NamedTuple):
     """A resource as it came out of the canonicaliser."""
 
     key: ResourceKey
-    subject: Resource
+    resource: Resource
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def resource_key(
 def pairs(element: Element) -> Iterator[tuple[tuple[ResourceKey | None, ...], str]]:
     """Yield, for each resource of an element, what each policy knows of it, and its value."""
     tables: list[dict[tuple[str, str, bool], SeenResource]] = [
-        {(s.key.role, s.subject.value, s.subject.unresolved is not None): s for s in seen}
+        {(s.key.role, s.resource.value, s.resource.unresolved is not None): s for s in seen}
         for seen in element.seen
     ]
     for name in dict.fromkeys(name for table in tables for name in table):

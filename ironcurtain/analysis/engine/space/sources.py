@@ -370,7 +370,7 @@ class SourceReader:
     ) -> tuple[SeenResource, ...]:
         return tuple(
             SeenResource(self._key(resource, reached.minimum, side), resource)
-            for resource in reached.subjects
+            for resource in reached.resources
             if any(_covers(source.pointer, pointers.tokens(at)) for at in (resource.at, *resource.also_at))
         )
 

@@ -52,13 +52,13 @@ class SeparateCall:
 
     Attributes:
         id: The decision's id.
-        subjects: What the call names: that is opened to the process.
+        resources: What the call names: that is opened to the process.
         ready: Is awaited when the process is up, before the call is sent, with what is wrong with the process
             or nothing; raises `UpstreamError` where the call must not be sent.
     """
 
     id: str
-    subjects: tuple[Resource, ...]
+    resources: tuple[Resource, ...]
     ready: Callable[[str], Awaitable[None]]
 
 

@@ -62,8 +62,8 @@ class Apart:
         if waited.cancelled_caught:
             raise UpstreamError(f"{MOST} of its processes for single calls run already")
         try:
-            launcher = await self._confiner_for(call.server, alone.subjects)
-            paths = [each.value for each in alone.subjects if each.role.category == "path"]
+            launcher = await self._launcher_for(call.server, alone.resources)
+            paths = [each.value for each in alone.resources if each.role.category == "path"]
             events = _Events(self._manager, client_request, alone)
             usual = self._manager.processes[call.server]
             made = usual.for_one_call(events, launcher, paths)
@@ -72,13 +72,13 @@ class Apart:
                 if usual.roots.asked_for:
                     made.roots.expect()
                 await alone.ready(_difference(call, made.inventory or ToolInventory()))
-                return await explained(launcher, call.server, [*alone.subjects], partial(sending, made))
+                return await explained(launcher, call.server, [*alone.resources], partial(sending, made))
 
             return await made.once(work)
         finally:
             room.release()
 
-    async def _confiner_for(self, server: str, resources: Sequence[Resource]) -> SandboxLauncher:
+    async def _launcher_for(self, server: str, resources: Sequence[Resource]) -> SandboxLauncher:
         try:
             return await to_thread.run_sync(self._launcher.for_one_call, server, resources)
         except IronCurtainError as error:

@@ -9,7 +9,7 @@ from support.projects.policies import annotations_of, compiled, rule, tool
 from support.records.audited import KEY
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
-from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
+from ironcurtain.analysis.replay.pseudonymization import AbstractSanitizer
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -45,7 +45,7 @@ def recorded(call: Call, *, abstract: bool) -> DecisionRecord:
         content,
         loaded,
         key=KEY,
-        keeper=(lambda key: AbstractKeeper(content, loaded, key)) if abstract else None,
+        sanitizer=(lambda key: AbstractSanitizer(content, loaded, key)) if abstract else None,
     )
     return recorder.decision(call, prepared, decision, id_="0", forwarded=False)
 

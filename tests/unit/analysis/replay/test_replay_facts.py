@@ -11,7 +11,7 @@ from support.projects.policies import rule
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.forecast.forecast import decide_profile, forecast
 from ironcurtain.analysis.forecast.report import UsageProfile
-from ironcurtain.analysis.replay.pseudonymization import AbstractKeeper
+from ironcurtain.analysis.replay.pseudonymization import AbstractSanitizer
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, prepare
@@ -42,8 +42,8 @@ def recorded(*, abstract: bool = False) -> DecisionRecord:
     facts = RecordedFacts(
         at="2026-03-02T09:00:00Z", values={"order/status": "pending"}, declared=dict(concerned.declared)
     )
-    keeper = (lambda key: AbstractKeeper(content, loaded, key)) if abstract else None
-    recorder = Recorder(content, loaded, key=KEY, keeper=keeper)
+    sanitizer = (lambda key: AbstractSanitizer(content, loaded, key)) if abstract else None
+    recorder = Recorder(content, loaded, key=KEY, sanitizer=sanitizer)
     return recorder.decision(
         call, prepared, decision, id_="0", forwarded=True, observed=Observed(facts=facts)
     )
