@@ -464,6 +464,14 @@ def test_what_a_session_cannot_begin_with_is_a_clear_error(
     ):
         with pytest.raises(error, match=match):
             anyio.run(partial(begin, **more))
+    project, link = tmp_path / "project", tmp_path / "home" / "link"
+    project.mkdir()
+    link.symlink_to(tmp_path)
+    apart = replace(settings, servers=play.place.servers.rename(project / "servers.json"))
+    for chosen, workspace, held in ((apart, project, "the servers' file"), (settings, link, "the bundle")):
+        with pytest.raises(UsageError, match=f"holds {held}"):
+            anyio.run(partial(begin, chosen, workspace=workspace))
+    apart.servers.rename(play.place.servers)
     cost = Limits(cost=Decimal(1))
     for limited in (replace(settings, turn=cost), replace(settings, whole=cost)):
         with pytest.raises(UsageError, match="nobody knows the price of anthropic:test-model"):
