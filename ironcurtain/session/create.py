@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ from ironcurtain.session.session import Parts, Session
 from ironcurtain.session.toolset import EnforcedToolset, LastDecision
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
+
+_MOST_SAID = 1_000
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,12 @@ async def create_session(
     _check_cost(settings, opened)
     _check_workspace(settings, workspace)
     policy = await asyncio.to_thread(_load, settings, workspace)
-    hearing, recorded = Listeners(listeners), LastDecision()
+    hearing, recorded, said = Listeners(listeners), LastDecision(), deque[str](maxlen=_MOST_SAID)
+
+    def tell(sentence: str) -> None:
+        said.append(sentence)
+        say(sentence)
+
     async with AsyncExitStack() as stack:
         stack.push_async_callback(opened.client.aclose)
         directory = stack.enter_context(_directory(resume, opened.name, policy.revision, workspace))
@@ -136,7 +144,7 @@ async def create_session(
         options = _options(settings, workspace, directory.record.id)
         words = UserWords(policy.loaded.deployment.home, directory.words)
         in_process = partial(InProcessClient, records=recorded, asked=hearing.asked, words=words)
-        client = await stack.enter_async_context(_enforced(options, in_process, say))
+        client = await stack.enter_async_context(_enforced(options, in_process, tell))
         parts = Parts(
             opened,
             EnforcedToolset(client, recorded, hearing.tell),
@@ -150,6 +158,7 @@ async def create_session(
                 settings.seconds,
                 (settings.turn, settings.whole),
             ),
+            said,
             partial(Budget, "turn", settings.turn),
             Budget("session", settings.whole),
         )

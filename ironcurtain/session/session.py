@@ -9,6 +9,7 @@ none, each made durable before it has effects. Whatever ends a turn leaves a con
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from dataclasses import dataclass
@@ -85,6 +86,7 @@ class Parts:
     words: UserWords
     inbox: Callable[[], ApprovalInbox | None]
     rules: SessionRules
+    said: deque[str]
     turn: Callable[[], Budget]
     whole: Budget
 
@@ -94,12 +96,10 @@ class Session:
 
     Attributes:
         id: Its id, which is also the name of its audit log.
-        diagnostics: What went wrong beside the turns, as sentences, in order.
     """
 
     def __init__(self, parts: Parts, listeners: Listeners) -> None:
         self.id = parts.directory.record.id
-        self.diagnostics: list[str] = []
         self._parts, self._listeners = parts, listeners
         self._history = list(parts.directory.messages)
         self._used = Used(cost=Decimal(0) if parts.model.price is not None else None)
@@ -130,6 +130,11 @@ class Session:
     def history(self) -> tuple[ModelMessage, ...]:
         """The conversation."""
         return tuple(self._history)
+
+    @property
+    def diagnostics(self) -> tuple[str, ...]:
+        """What was said beside the turns, as sentences: which servers started, which did not, and why."""
+        return tuple(self._parts.said)
 
     @property
     def usage(self) -> Used:

@@ -105,3 +105,17 @@ def test_loggers_are_after_a_session_as_they_were_before(stage: Callable[..., St
     assert all({"time", "level", "logger", "event"} == set(line) for line in lines)
     assert "two\nlines" in [line["event"] for line in lines]
     assert "too late" not in [line["event"] for line in lines]
+
+
+def test_what_servers_say_at_their_start_is_told_beside_the_turns(stage: Callable[..., Stage]) -> None:
+    play = stage(ANTHROPIC.answer("Hello."))
+    servers = json.loads(play.place.servers.read_text())
+    servers["mcpServers"]["fix"]["args"] = ["-c", "raise SystemExit(1)"]
+    play.place.servers.write_text(json.dumps(servers))
+
+    async def story() -> None:
+        async with play.session() as session:
+            assert (await session.send("Hi")).text == "Hello."
+            await until(lambda: any("fix" in each and "start" in each for each in session.diagnostics))
+
+    anyio.run(story)
