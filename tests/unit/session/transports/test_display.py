@@ -41,10 +41,12 @@ WIDE = "長い道/" * 60
 def rows(tmp_path: Path, columns: int, *steps: Mapping[str, object]) -> list[str]:
     """Return what stands in a terminal after all, row by row."""
     pieces: list[bytes] = []
+    # The terminal alone says how wide it is.
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     code, printed = converse(
         [sys.executable, "-c", PROGRAM, json.dumps(steps)],
         tmp_path,
-        {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
+        {**environment, "PYTHONPATH": str(Path(__file__).parents[4])},
         columns=columns,
         keep=pieces.append,
     )
