@@ -34,9 +34,11 @@ def with_checklist(decision: Decision, content: PolicyContent) -> Decision:
         return decision
     asking = [decision.rule, *(each.rule for each in decision.subjects if each.verdict is Verdict.ESCALATE)]
     named = {content.rules[name].approver for name in asking if name in content.rules}
+    approvers = tuple(sorted(name for name in named if name is not None))
     return decision.model_copy(
         update={
             "checks": checks_of(content, decision.server, decision.tool),
-            "approvers": tuple(sorted(name for name in named if name is not None)),
+            "approvers": approvers,
+            "once_only": any(content.approvers[name].once for name in approvers if name in content.approvers),
         }
     )

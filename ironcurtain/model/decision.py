@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Literal
 
 from pydantic import Field, PrivateAttr
@@ -57,6 +58,7 @@ class Decision(Frozen):
         checks: Of a call that is escalated, what the person who is asked must check.
         approvers: Of a call that is escalated, whose approval its rules ask for, all of them, by name; empty
             where any person will do whom the deployment lets approve.
+        once_only: Of a call that is escalated, whether an approval covers no other call.
         cause: Why the call cannot be judged exactly, where that is so: the reason's code, and what of it an
             agent may read. It is no part of the format: a decision that was read from JSON has none.
     """
@@ -76,6 +78,7 @@ class Decision(Frozen):
     drift_checked: bool = False
     checks: tuple[ClauseCheck, ...] = Field(default=(), exclude_if=is_empty)
     approvers: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
+    once_only: bool = Field(default=False, exclude_if=operator.not_)
     _cause: Reason | None = PrivateAttr(default=None)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -38,10 +39,12 @@ class Approver(Frozen):
         meaning: Who that is, for people: `a supervisor of the support desk`.
         is_caller: Whether it is the principal for whom the agent acts. What is asked of this person is not
             enforced against them.
+        once: Whether each approval of theirs is for one call only.
     """
 
     meaning: str = Field(min_length=1)
     is_caller: bool = False
+    once: bool = Field(default=False, exclude_if=operator.not_)
 
 
 CLAUSE_ID = r"^[A-Za-z][A-Za-z0-9._-]{0,63}$"

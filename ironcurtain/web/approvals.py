@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ironcurtain.enforcement.approvals.describe import RequestPart, parts_of, rows
+from ironcurtain.enforcement.approvals.grant_end import offered_ends, read_end
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
 from ironcurtain.enforcement.approvals.told import PROBLEMS, other_approver, told
 from ironcurtain.enforcement.audit.recent import RecentRecords
-from ironcurtain.errors import IronCurtainError
+from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.web.access import Access
 from ironcurtain.web.activity import alike
 from ironcurtain.web.guard import form_of, session_of
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
 HERE = "/approvals"
 _MOST_ROWS = 200
-_CHOICES: dict[str, tuple[Literal["approved", "denied"], Literal["once", "session"]]] = {
-    "deny": ("denied", "once"),
-    "approve": ("approved", "once"),
-    "approve-session": ("approved", "session"),
+_CHOICES = {
+    "deny": PersonAnswer("denied"),
+    "approve": PersonAnswer("approved"),
+    "approve-session": PersonAnswer("approved", "session"),
 }
+_UNTIL = "approve-until-"
 
 
 @dataclass(frozen=True)
@@ -125,13 +127,12 @@ class ApprovalPages:
         form, session = form_of(request), session_of(request)
         choice, reason = form.get("answer", ""), form.get("reason", "")
         id_ = request.path_params["id"]
-        if choice not in _CHOICES or len(reason) > MAX_REASON:
+        said = _said(choice, reason)
+        if said is None or len(reason) > MAX_REASON:
             return refused(request, 400, "This is no answer, so nothing was done.")
-        if choice != "deny" and form.get("read") != "yes":
+        if said.verdict == "approved" and form.get("read") != "yes":
             session.notes.appendleft(f"{id_} was not approved: not all of it was read; it still waits")
             return RedirectResponse(f"{HERE}/{id_}", 303)
-        verdict, scope = _CHOICES[choice]
-        said = PersonAnswer(verdict, scope, reason if verdict == "denied" else "")
         session.notes.appendleft(await run_in_threadpool(self._answered, request, id_, choice, said))
         return RedirectResponse(HERE, 303)
 
@@ -168,7 +169,8 @@ class ApprovalPages:
         now = datetime.now(UTC)
         listed = [WaitingRow(each, rows(each, now, None)[0]) for each in statuses[:_MOST_ROWS]]
         asked = found.request if found is not None else None
-        confirm, challenges = self._confirmation(found)
+        ends = tuple(offered_ends(now))
+        confirm, challenges = self._confirmation(found, ends)
         return page(
             "approvals.html",
             request,
@@ -185,11 +187,14 @@ class ApprovalPages:
             notes=tuple(session_of(request).notes),
             trouble=trouble,
             max_reason=MAX_REASON,
+            ends=ends,
             confirm=confirm,
             asked_passkey=challenges,
         )
 
-    def _confirmation(self, found: ApprovalStatus | None) -> tuple[str, Mapping[str, str]]:
+    def _confirmation(
+        self, found: ApprovalStatus | None, ends: Iterable[str]
+    ) -> tuple[str, Mapping[str, str]]:
         """Return whether a passkey is asked for, and by choice what a browser needs to ask for it."""
         if self._passkeys is None:
             return "", {}
@@ -199,7 +204,7 @@ class ApprovalPages:
             if found is None or found.shown is None:
                 return "asked", {}
             to_approve = partial(self._passkeys.to_approve, found.id, found.shown)
-            approving = [name for name, (verdict, _) in _CHOICES.items() if verdict == "approved"]
+            approving = ["approve", "approve-session", *(f"{_UNTIL}{end}" for end in ends)]
             return "asked", {each: to_approve(each) for each in approving}
         except (IronCurtainError, OSError):
             return "missing", {}  # its page says what is wrong
@@ -209,6 +214,18 @@ class ApprovalPages:
             return alike(self._records.records(), request)
         except OSError as error:
             return (f"The audit logs cannot be read: {error}",)
+
+
+def _said(choice: str, reason: str) -> PersonAnswer | None:
+    """Return the answer that a form gives; None if it is none."""
+    if choice.startswith(_UNTIL):
+        try:
+            end = read_end(choice.removeprefix(_UNTIL), datetime.now(UTC))
+        except UsageError:
+            return None
+        return PersonAnswer("approved", "session", until=end)
+    said = _CHOICES.get(choice)
+    return replace(said, reason=reason) if said is not None and said.verdict == "denied" else said
 
 
 def _parts(request: ApprovalRequest) -> tuple[RequestPart, ...]:

@@ -133,6 +133,9 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
 @_ID
 @click.option("--session", is_flag=True, help="Also approve calls of the shape that the request offers.")
 @click.option(
+    "--until", metavar="HH:MM", help="As --session, but no longer than until then: at most 8 hours from now."
+)
+@click.option(
     "--approver-key",
     metavar="FILE",
     help="Your private key, where the request asks for the approval of somebody who answers with one.",
@@ -144,6 +147,7 @@ def approve(
     *,
     id_: str,
     session: bool,
+    until: str | None,
     approver_key: str | None,
     yes: bool,
     directory: str | None,
@@ -152,13 +156,15 @@ def approve(
 ) -> Exit:
     """Approve the request ID: this call, once. It is shown in full, and you confirm by typing `approve`.
 
-    With --session, calls of the same shape are approved for as long as the proxy runs; the request says
-    what that covers. The call goes on when the agent makes it again, or at once if it still waits.
+    With --session, calls of the same shape are approved for as long as the proxy runs, and with --until no
+    longer than until then; the request says what that covers. The call goes on when the agent makes it
+    again, or at once if it still waits.
 
     \b
     Examples:
       ironcurtain approvals approve 3f2a
       ironcurtain approvals approve 3f2a --session
+      ironcurtain approvals approve 3f2a --until 17:30
 
     \b
     Exit: 0 approved, 1 not approved: answered before, expired, gone, another person's approval is asked
@@ -166,8 +172,10 @@ def approve(
     2 wrong id, directory or key, or no terminal and no --yes.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.bundle.signing.keys import read_private_key
+    from ironcurtain.enforcement.approvals.grant_end import read_end
     from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 
+    end = read_end(until, datetime.now(UTC)) if until is not None else None
     own = read_private_key(Path(approver_key)) if approver_key is not None else None
     with ExitStack() as stack:
         inbox = _inbox(stack, directory, key)
@@ -175,15 +183,15 @@ def approve(
         if inbox is None or status is None or status.request is None:
             return _gone(id_, status)
         request = status.request
-        if session and not request.session_offer.covers:
+        answer = PersonAnswer("approved", "session" if session or end else "once", until=end)
+        if answer.scope == "session" and not request.session_offer.covers:
             raise UsageError(
                 f"this call cannot be approved for the session: {request.session_offer.why_not}",
-                hint="Approve it once, without --session.",
+                hint="Approve it once, without --session and --until.",
             )
-        if not yes and not _confirmed(request, session=session):
+        if not yes and not _confirmed(request, answer):
             click.echo("not approved; it still waits", err=True)
             return Exit.NO
-        answer = PersonAnswer("approved", "session" if session else "once")
         return _say(request, answer, inbox.answer(request, answer, key=own), format_)
 
 
@@ -216,9 +224,10 @@ def deny(*, id_: str, reason: str, directory: str | None, key: str | None, forma
         return _say(status.request, answer, inbox.answer(status.request, answer), format_)
 
 
-def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
+def _confirmed(request: ApprovalRequest, answer: PersonAnswer) -> bool:
     from ironcurtain.cli.output import terminal
     from ironcurtain.enforcement.approvals.describe import describe
+    from ironcurtain.enforcement.approvals.grant_end import shown_end
 
     if not terminal.is_there():
         raise UsageError(
@@ -233,7 +242,10 @@ def _confirmed(request: ApprovalRequest, *, session: bool) -> bool:
             f"`request {request.id}`; `ironcurtain approvals show` shows them, too.",
             err=True,
         )
-    what = "this call and, for this session, calls of the shape above" if session else "this one call"
+    what = "this one call"
+    if answer.scope == "session":
+        until = f" until {shown_end(answer.until)}" if answer.until else ""
+        what = f"this call and, for this session{until}, calls of the shape above"
     return terminal.types("approve", f"approve {what}; anything else leaves it waiting")
 
 
@@ -245,6 +257,8 @@ def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, for
         return Exit.NO
     if format_ == "json":
         said: dict[str, JsonValue] = {"request": request.id, "verdict": answer.verdict, "scope": answer.scope}
+        if answer.until is not None:
+            said["until"] = answer.until.isoformat()
         print_json(said)
     else:
         click.echo(told(request, answer, recorded))

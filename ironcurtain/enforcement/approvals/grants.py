@@ -110,6 +110,8 @@ class Grant:
         """
         escalating = _escalating(decision, prepared)
         refused = _why_not(decision, [resource for resource, _ in escalating])
+        if decision.once_only:
+            return Unwidened("the policy has each such call approved by itself")
         if prepared.input.get("facts"):
             return Unwidened("it was decided on facts that the next call may find changed")
         if refused or not any(found.rule == decision.rule for _, found in escalating):
@@ -143,28 +145,6 @@ class Grant:
         """Say what it covers, one sentence for each escalating resource, hidden characters escaped."""
         ordered = sorted(self.widenings, key=lambda each: (each.at, each.role, each.limit, each.values))
         return tuple(each.sentence() for each in ordered)
-
-
-class SessionGrants:
-    """The grants that people gave in one session; they end with it."""
-
-    def __init__(self) -> None:
-        self._grants: dict[Grant, str] = {}
-
-    def add(self, grant: Grant, request: str) -> None:
-        """Keep a grant, with the id of the request that it was given on."""
-        self._grants.setdefault(grant, request)
-
-    def covering(self, decision: Decision, prepared: Prepared, tool: ToolAnnotation) -> str | None:
-        """Return the id of the request on which a call of this shape was approved, or None."""
-        if not self._grants or decision.verdict is not Verdict.ESCALATE:
-            return None
-        shape = Grant.of(decision, prepared, tool)
-        return self._grants.get(shape) if isinstance(shape, Grant) else None
-
-    def clear(self) -> None:
-        """Forget all grants."""
-        self._grants.clear()
 
 
 def offer_of(decision: Decision, prepared: Prepared, tool: ToolAnnotation) -> SessionOffer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,9 +19,9 @@ from ironcurtain.errors import ApprovalsError, UsageError
 if TYPE_CHECKING:
     from ironcurtain.bundle.signing.keys import PrivateKey
 
-Recorded = Literal["recorded", "answered", "expired", "gone", "clock", "other-approver"]
-"""What became of an answer; only `recorded` was kept. `answered`: somebody else was first; `other-approver`:
-it is another person's approval that is asked for."""
+Recorded = Literal["recorded", "answered", "expired", "gone", "clock", "ended", "other-approver"]
+"""What became of an answer; only `recorded` was kept. `answered`: somebody else was first; `ended`: the end
+that it names has passed; `other-approver`: it is another person's approval that is asked for."""
 
 CONFIGURATION = ".ironcurtain"
 
@@ -40,11 +41,13 @@ class PersonAnswer:
 
     Attributes:
         reason: In their own words; it reaches the agent.
+        until: When an approval for this session ends, where that is before the session does.
     """
 
     verdict: Literal["approved", "denied"]
     scope: Scope = "once"
     reason: str = ""
+    until: datetime | None = None
 
 
 class ApprovalInbox(Closing):
@@ -128,6 +131,8 @@ class ApprovalInbox(Closing):
             return "expired"
         if now < request.asked - CLOCK_TOLERANCE:
             return "clock"
+        if said.until is not None and said.until <= now:
+            return "ended"
         if self.status(request.id) is None:
             return "gone"
         if said.verdict == "approved" and not _may_approve(request, key):
@@ -138,6 +143,7 @@ class ApprovalInbox(Closing):
             shown=shown_digest(request),
             verdict=said.verdict,
             scope=said.scope,
+            until=said.until,
             by=by or account_name(),
             reason=said.reason,
             answered=now,

@@ -5,13 +5,14 @@ Both files are sealed with an HMAC under a key that only the asking and the answ
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
 
 from ironcurtain.model.decision import ClauseCheck, ResourceDecision
-from ironcurtain.system.frozen import Digest, Frozen, JsonValue
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, is_empty
 
 REQUEST_FORMAT: Literal["ironcurtain/approval-request/v1"] = "ironcurtain/approval-request/v1"
 ANSWER_FORMAT: Literal["ironcurtain/approval-answer/v1"] = "ironcurtain/approval-answer/v1"
@@ -26,6 +27,9 @@ Seal: TypeAlias = Annotated[str, StringConstraints(pattern=r"^hmac-sha256:[0-9a-
 
 Scope: TypeAlias = Literal["once", "session"]
 """What an approval covers: one call, or calls of the offered shape for as long as the asking program runs."""
+
+LONGEST_GRANT = timedelta(hours=8)
+"""How long an approval with an end of its own can last."""
 
 ApprovalChannel: TypeAlias = Literal["account", "client", "key"]
 """How the person answers who is asked: with the key of the approvals directory, at the client that made the
@@ -134,6 +138,8 @@ class ApprovalAnswer(Frozen):
 
     Attributes:
         shown: Digest of the request as the person saw it.
+        until: When an approval for this session ends before the session does: at most `LONGEST_GRANT` after
+            it was given.
         reason: What the person said; it reaches the agent.
         signature: Of an approver who answers with a key: a compact JSON Web Signature of everything else.
     """
@@ -143,10 +149,19 @@ class ApprovalAnswer(Frozen):
     shown: Digest
     verdict: Literal["approved", "denied"]
     scope: Scope = "once"
+    until: AwareDatetime | None = Field(default=None, exclude_if=is_empty)
     by: str = Field(min_length=1, max_length=200)
     reason: str = Field(default="", max_length=MAX_REASON)
     answered: AwareDatetime
     signature: str = Field(default="", max_length=4_000)
+
+    @model_validator(mode="after")
+    def _ends_in_time(self) -> Self:
+        if self.until is not None:
+            is_grant = self.verdict == "approved" and self.scope == "session"
+            if not is_grant or not self.answered < self.until <= self.answered + LONGEST_GRANT:
+                raise ValueError("`until` ends an approval for this session, at most 8 hours after that")
+        return self
 
 
 class SealedRequest(Frozen):
@@ -171,6 +186,7 @@ class ApprovalOutcome(Frozen):
     Attributes:
         request: The request's id; None where nobody could be asked.
         others: The ids of further requests about the same call, each of another approver.
+        until: When an approval for this session ends before the session does.
         reason: In plain words, hidden characters escaped; what the person said, if they said something.
         by: Who answered; None where nobody did.
         fault: Why an answer did not count.
@@ -180,6 +196,7 @@ class ApprovalOutcome(Frozen):
     request: RequestId | None = None
     others: tuple[RequestId, ...] = ()
     scope: Scope = "once"
+    until: AwareDatetime | None = Field(default=None, exclude_if=is_empty)
     by: str | None = None
     reason: str = ""
     fault: Fault | None = None

@@ -202,6 +202,7 @@ class Store:
             state=ApprovalState(answer.verdict),
             request=asked.id,
             scope=answer.scope if answer.verdict == "approved" else "once",
+            until=answer.until,
             by=visible(answer.by),
             reason=visible(answer.reason),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ironcurtain.enforcement.approvals.grant_end import shown_end
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer, Recorded
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.system.text import visible
@@ -12,6 +13,7 @@ PROBLEMS: Mapping[Recorded, str] = {
     "answered": "it is answered already; the first answer counts",
     "expired": "its time is over",
     "gone": "it is settled, or gone",
+    "ended": "the end that was said has passed",
     "clock": "the clock has gone back behind the time of asking; set it right first",
 }
 
@@ -23,7 +25,8 @@ def told(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded) -> 
     if recorded != "recorded":
         return f"request {request.id} was not {answer.verdict}: {PROBLEMS[recorded]}"
     scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
-    return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}"
+    until = f", until {shown_end(answer.until)}" if answer.until is not None else ""
+    return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}{until}"
 
 
 def other_approver(request: ApprovalRequest) -> str:

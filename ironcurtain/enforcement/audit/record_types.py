@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Protocol, TypeAlias
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue, Slug, is_empty
@@ -86,6 +86,7 @@ class Approval(Frozen):
         checks: The clauses that no rule can test, which the request told the person to check.
         approver: Who answered, as the approver's own channel names them; None where nobody did.
         scope: What the answer covers: this call, or calls of this shape in this session.
+        until: When an approval for this session ends before the session does.
         verdict: The decision after the approval: `allow` or `deny`.
         reason: What the person said.
     """
@@ -97,6 +98,7 @@ class Approval(Frozen):
     checks: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     approver: str | None = None
     scope: Literal["once", "session"] = "once"
+    until: AwareDatetime | None = Field(default=None, exclude_if=is_empty)
     verdict: Verdict
     reason: str = ""
 

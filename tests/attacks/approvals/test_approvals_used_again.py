@@ -1,11 +1,12 @@
-"""An approval that was used once is brought back by somebody who can write the approvals directory.
+"""An approval that was used or has ended is used again, also by somebody who can write the directory.
 
-Held by: the session's sealed log: what it says was used is used.
+Held by: the session's sealed log: what it says was used is used; an approval's end counts by two clocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -107,3 +108,29 @@ def test_the_log_itself_takes_no_approval_twice(tmp_path: Path) -> None:
     with pytest.raises(AuditError, match="used up"):
         anyio.run(_write, directory, "session")
     anyio.run(_write, tmp_path / "another", "session", "session")
+
+
+def test_an_approval_after_the_end_that_a_person_set(tmp_path: Path) -> None:
+    place = Place(tmp_path.resolve())
+
+    async def remove(client: Client, name: str) -> tuple[str, str]:
+        await client.call_tool("fix__remove", {"path": f"{place.home}/{name}"})
+        found = place.decisions[-1]["approval"]
+        return found["state"], found["request"]
+
+    async def story() -> None:
+        async with place.client("--patience", "0.2") as client:
+            state, asked = await remove(client, "once")
+            assert state == "pending"
+            with inbox_of(place.home / OWN) as desk:
+                until = datetime.now(UTC) + timedelta(seconds=4)
+                said = PersonAnswer("approved", "session", until=until)
+                assert desk.answer(waiting(desk, asked), said) == "recorded"
+            assert await remove(client, "once") == ("approved", asked)
+            assert place.decisions[-1]["approval"]["until"]
+            assert await remove(client, "once") == ("approved", asked)
+            await anyio.sleep((until - datetime.now(UTC)).total_seconds())
+            state, again = await remove(client, "once")
+            assert (state, again == asked) == ("pending", False)
+
+    anyio.run(story)

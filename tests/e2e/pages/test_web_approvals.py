@@ -229,6 +229,18 @@ def test_it_can_be_approved_for_the_session_where_the_request_offers_that(opened
     assert '"scope":"session"' in answers(home)[request.id]
 
 
+def test_it_can_be_approved_until_a_time_that_is_offered(opened: Page, home: Path) -> None:
+    request = written("/srv/a.txt")
+    ask(home, request)
+    choose(opened, request.id)
+    offered = opened.get_by_role("button", name="Approve until")
+    expect(offered).to_have_count(3)
+    end = offered.nth(1).inner_text().removeprefix("Approve until ")
+    approve(opened, f"Approve until {end}")
+    expect(opened.locator("#notes")).to_contain_text(f"{request.id}: approved for this session, until {end} ")
+    assert '"until":' in answers(home)[request.id]
+
+
 def test_an_answer_that_comes_too_late_does_not_count_and_is_told_so(opened: Page, home: Path) -> None:
     request = written("/srv/a.txt", seconds=4)
     ask(home, request)

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
 
@@ -188,6 +188,27 @@ def test_answers_as_json(approvals: Approvals, place: Rendezvous) -> None:
     assert said == {"request": request.id, "verdict": "approved", "scope": "once"}
 
 
+def test_an_approval_that_ends_at_a_time(approvals: Approvals, place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    until = (datetime.now(UTC) + timedelta(hours=2)).astimezone()
+    ended = approvals("approve", request.id, "--yes", "--until", f"{until:%H:%M}")
+    assert ended.code == 0
+    assert ended.out == f"{request.id}: approved for this session, until {until:%H:%M %Z}\n"
+    answer = json.loads(place.response(request.id).read_bytes())["answer"]
+    assert answer["scope"] == "session"
+    assert datetime.fromisoformat(answer["until"]) == until.replace(second=0, microsecond=0)
+
+
+def test_an_end_that_is_none_or_too_far(approvals: Approvals, place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    far = datetime.now(UTC).astimezone() + timedelta(hours=10)
+    for text in ("25:00", "soon", f"{far:%H:%M}"):
+        assert_clear(approvals("approve", request.id, "--yes", "--until", text), 2, "IC1001")
+    assert not place.response(request.id).exists()
+
+
 def test_too_late(approvals: Approvals, place: Rendezvous) -> None:
     request = stale(written())
     asked(place, request)
@@ -208,6 +229,8 @@ def test_what_cannot_be_widened(approvals: Approvals, place: Rendezvous) -> None
     offer = request.session_offer.model_copy(update={"covers": (), "why_not": "history"})
     asked(place, request.model_copy(update={"session_offer": offer}))
     assert_clear(approvals("approve", request.id, "--session", "--yes"), 2, "IC1001")
+    soon = datetime.now(UTC).astimezone() + timedelta(hours=1)
+    assert_clear(approvals("approve", request.id, "--until", f"{soon:%H:%M}", "--yes"), 2, "IC1001")
     assert not place.response(request.id).exists()
 
 
@@ -376,6 +399,22 @@ def test_any_other_word_leaves_a_watched_call_waiting(typed: str, place: Rendezv
         os.write(screen, b"q")
         assert process.wait(LIMIT) == 4
     assert not place.response(request.id).exists()
+
+
+def test_a_watched_call_is_approved_until_a_time(place: Rendezvous) -> None:
+    request = written()
+    asked(place, request)
+    until = (datetime.now(UTC) + timedelta(hours=3)).astimezone()
+    with terminal(place, "--watch") as (process, screen):
+        read_until(screen, request.id)
+        os.write(screen, b"\n")
+        paged(screen)
+        os.write(screen, f"until {until:%H:%M}\n".encode())
+        read_until(screen, f"{request.id}: approved for this session, until {until:%H:%M}")
+        os.write(screen, b"q")
+        assert process.wait(LIMIT) == 0
+    answer = json.loads(place.response(request.id).read_bytes())["answer"]
+    assert datetime.fromisoformat(answer["until"]) == until.replace(second=0, microsecond=0)
 
 
 def test_a_watched_call_that_somebody_else_answers_meanwhile(place: Rendezvous) -> None:

@@ -24,7 +24,7 @@ CLAUSES = [
     {"id": "C3", "text": "Be polite."},
 ]
 TOOLS = [tool("cancel", path=["read-path"], to=["write-path"]), tool("look", path=["read-path"])]
-APPROVERS = {
+APPROVERS: dict[str, dict[str, Any]] = {
     "supervisor": {"meaning": "a supervisor"},
     "user": {"meaning": "the customer", "is_caller": True},
 }
@@ -85,6 +85,17 @@ def test_every_approver_whom_a_rule_of_the_call_names_is_asked() -> None:
     assert "The approval of this call by supervisor and user." in as_text(found)
     plain = [rule("ask-read", "escalate", roles=["read-path"]), rules[1]]
     assert decided(plain, approvers=APPROVERS).approvers == ("supervisor",)
+
+
+def test_one_approver_whose_approvals_are_for_one_call_makes_it_so_for_all() -> None:
+    rules = [
+        {**rule("ask-read", "escalate", roles=["read-path"]), "approver": "user"},
+        {**rule("ask-write", "escalate", roles=["write-path"]), "approver": "supervisor"},
+    ]
+    each_time = {**APPROVERS, "supervisor": {**APPROVERS["supervisor"], "once": True}}
+    assert decided(rules, approvers=each_time).once_only
+    assert not decided(rules, approvers=APPROVERS).once_only
+    assert "once_only" not in json_text.parse_object(as_json(decided(rules, approvers=APPROVERS)))
 
 
 def test_an_approver_of_a_rule_that_does_not_escalate_this_call_is_not_asked() -> None:

@@ -19,9 +19,10 @@ from ironcurtain.enforcement.approvals.approvers import USER, Approvers
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, no_approver
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.enforcement.approvals.elicitation import elicitation_schema, elicited_outcome
-from ironcurtain.enforcement.approvals.grants import Grant, SessionGrants
+from ironcurtain.enforcement.approvals.grants import Grant
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
 from ironcurtain.enforcement.approvals.request import ANSWER_SECONDS, binding_of, new_request
+from ironcurtain.enforcement.approvals.session_grants import SessionGrants
 from ironcurtain.enforcement.approvals.store import USE_SECONDS
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can
@@ -106,7 +107,7 @@ class ApprovalBroker:
         if outcome.approved and outcome.scope == "session":
             grant = Grant.of(decision, prepared, tool)
             if isinstance(grant, Grant) and outcome.request is not None:
-                self._grants.add(grant, outcome.request)
+                self._grants.add(grant, outcome.request, outcome.until)
         return outcome, binding
 
     async def _obtain_all(
@@ -223,10 +224,13 @@ def _of_all(given: Sequence[ApprovalOutcome]) -> ApprovalOutcome:
     first, *others = given
     if not others:
         return first
+    for_session = all(each.scope == "session" for each in given)
+    ends = [each.until for each in given if each.until is not None]
     return first.model_copy(
         update={
             "others": tuple(each.request for each in others if each.request is not None),
-            "scope": "session" if all(each.scope == "session" for each in given) else "once",
+            "scope": "session" if for_session else "once",
+            "until": min(ends, default=None) if for_session else None,
             "by": ", ".join(each.by for each in given if each.by),
             "reason": " ".join(each.reason for each in given if each.reason),
         }

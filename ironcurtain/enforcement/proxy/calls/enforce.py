@@ -351,6 +351,7 @@ class Enforcer:
             checks=tuple(each.clause for each in evaluated.decision.checks),
             approver=outcome.by,
             scope=outcome.scope,
+            until=outcome.until,
             verdict=Verdict.DENY,
             reason=outcome.reason,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from support.records.approvals import Hands, Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
 from ironcurtain.enforcement.approvals.request import Clock
 
@@ -54,6 +56,21 @@ async def test_an_answer_reaches_the_call_that_waits(
     assert outcome.approved is (verdict == "approved")
     assert "\x1b" not in outcome.reason
     assert place.names() == [f"done-{request.id}.json"]
+
+
+async def test_an_answer_says_when_it_ends(place: Rendezvous) -> None:
+    until = place.clock.wall() + timedelta(hours=8)
+    with place.open() as directory:
+        asked = await directory.ask(written())
+        with place.desk() as desk:
+            status = desk.status(asked)
+            assert status is not None and status.request is not None  # noqa: PT018
+            over = PersonAnswer("approved", "session", until=place.clock.wall())
+            assert desk.answer(status.request, over) == "ended"
+            said = PersonAnswer("approved", "session", until=until)
+            assert desk.answer(status.request, said) == "recorded"
+        outcome = await directory.obtain(written(), 0)
+    assert (outcome.state, outcome.scope, outcome.until) == ("approved", "session", until)
 
 
 async def test_pending_then_the_same_call_picks_the_answer_up(place: Rendezvous) -> None:

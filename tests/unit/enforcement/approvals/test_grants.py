@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 from support.called import HOME, described, load
 from support.called import bundle as bundled
 from support.projects.policies import rule, tool
-from support.records.approvals import Judged, judge
+from support.records.approvals import Hands, Judged, judge
 
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.enforcement.approvals.grants import Grant, SessionGrants, Unwidened
+from ironcurtain.enforcement.approvals.grants import Grant, Unwidened
+from ironcurtain.enforcement.approvals.session_grants import SessionGrants
 from ironcurtain.model.verdict import Verdict
 
 TOOLS = [
@@ -180,6 +182,49 @@ def test_a_grant_speaks_of_escalated_calls_only(verdict: Verdict) -> None:
     assert grants.covering(other, judged.prepared, judged.tool) is None
     grants.clear()
     assert grants.covering(judged.decision, judged.prepared, judged.tool) is None
+
+
+@pytest.mark.parametrize("pass_time", ["pass_time", "jump", "sleep"])
+def test_a_grant_ends_at_its_time_by_either_clock(pass_time: str) -> None:
+    judged, hands = call("copy", **COPY), Hands()
+    given, grants = grant(judged), SessionGrants(hands.clock)
+    assert isinstance(given, Grant)
+    grants.add(given, "0" * 16, hands.wall + timedelta(hours=1))
+
+    def after(seconds: float) -> str | None:
+        if pass_time == "sleep":
+            hands.monotonic += seconds  # whoever sets the wall clock back gains nothing
+        else:
+            getattr(hands, pass_time)(seconds)
+        return grants.covering(judged.decision, judged.prepared, judged.tool)
+
+    assert after(3599) == "0" * 16
+    assert after(1) is None
+
+
+def test_of_two_equal_grants_the_longer_one_counts() -> None:
+    judged, hands = call("copy", **COPY), Hands()
+    given, grants = grant(judged), SessionGrants(hands.clock)
+    assert isinstance(given, Grant)
+    for request, hours in (("a", 1), ("b", 2), ("c", 1)):
+        grants.add(given, request * 16, hands.wall + timedelta(hours=hours))
+    hands.pass_time(5000)
+    assert grants.covering(judged.decision, judged.prepared, judged.tool) == "b" * 16
+    grants.add(given, "d" * 16)
+    grants.add(given, "e" * 16, hands.wall + timedelta(hours=8))
+    hands.pass_time(40_000)
+    assert grants.covering(judged.decision, judged.prepared, judged.tool) == "d" * 16
+
+
+def test_what_the_policy_has_approved_one_by_one_cannot_be_widened() -> None:
+    judged = call("copy", **COPY)
+    given = grant(judged)
+    assert isinstance(given, Grant)
+    alone = judged.decision.model_copy(update={"once_only": True})
+    found = Grant.of(alone, judged.prepared, judged.tool)
+    assert isinstance(found, Unwidened)
+    assert found.reason == "the policy has each such call approved by itself"
+    assert not given.covers(alone, judged.prepared, judged.tool)
 
 
 def test_another_revision_tool_or_caller_is_another_shape() -> None:
