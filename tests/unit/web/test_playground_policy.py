@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,13 @@ from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPo
 SHOP = Path(__file__).parents[3] / "examples" / "shop" / "generated" / "bundle"
 MACHINE = DescribedWorld(sandbox="/home/user/sandbox")
 CALL = ScenarioCall(server="s", tool="read", arguments={"path": "/srv/notes/a"})
+
+
+@pytest.fixture(autouse=True)
+def engines_end() -> Iterator[None]:
+    """End the engines of policies that only an expected error still refers to."""
+    yield
+    gc.collect()
 
 
 def write(directory: Path, then: str) -> Path:

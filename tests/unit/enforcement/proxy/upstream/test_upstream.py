@@ -208,7 +208,7 @@ async def test_a_list_without_end_is_cut_and_does_not_hold_up_others() -> None:
         while upstream.inventory is None:
             await anyio.sleep(0.002)
             turns += 1
-        assert turns > 10
+        assert turns > 2  # at one go there would be one
         assert len(upstream.inventory.tools) == 998
         assert "lists more than 1,000 tools; the others cannot be called" in upstream.inventory.problems
         assert 'lists two tools named "c0"; neither can be called' in upstream.inventory.problems
