@@ -18,7 +18,7 @@ from ironcurtain.web.access import SESSION_SECONDS, Access
 from ironcurtain.web.activity import HERE as ACTIVITY
 from ironcurtain.web.activity import ActivityPages, Explain
 from ironcurtain.web.approvals import HERE as APPROVALS
-from ironcurtain.web.approvals import ApprovalPages, Waiting
+from ironcurtain.web.approvals import ApprovalPages, SentencePlace, Waiting
 from ironcurtain.web.compare import HERE as COMPARE
 from ironcurtain.web.compare import ApprovalsText, ComparePages, Comparison
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
@@ -86,6 +86,7 @@ class Shown:
         approvals: Returns the file that approves what was loosened.
         passkeys: The passkey that each approval asks for; None where none is asked for.
         playground: Decides calls that are tried out; None where no policy was named.
+        place: Tells where the sentence stands that asks; None where no policy was named.
     """
 
     waiting: Waiting
@@ -96,6 +97,7 @@ class Shown:
     approvals: ApprovalsText | None = None
     passkeys: Passkeys | None = None
     playground: OpenPlayground | None = None
+    place: SentencePlace | None = None
 
 
 def make_app(
@@ -118,7 +120,7 @@ def unguarded_pages(
 ) -> Starlette:
     """Return the pages without the guard that stands before them."""
     entrance = Entrance(access, entered)
-    approvals = ApprovalPages(shown.waiting, shown.records, access, shown.passkeys)
+    approvals = ApprovalPages(shown.waiting, shown.records, access, shown.passkeys, shown.place)
     passkey = PasskeyPages(shown.passkeys, told, APPROVALS)
     activity = ActivityPages(shown.records, access, shown.explain)
     policy = PolicyPages(shown.policy, access)
@@ -134,6 +136,7 @@ def unguarded_pages(
         Route(f"{APPROVALS}/changes", approvals.changes, methods=["GET"]),
         Route(APPROVALS + "/{id}", approvals.one, methods=["GET"]),
         Route(APPROVALS + "/{id}", approvals.answer, methods=["POST"]),
+        Route(APPROVALS + "/{id}/always", approvals.always, methods=["GET"]),
         Route(PASSKEY, passkey.form, methods=["GET"]),
         Route(PASSKEY, passkey.register, methods=["POST"]),
         Route(ACTIVITY, activity.list_, methods=["GET"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +20,7 @@ from ironcurtain.enforcement.approvals.grant_end import offered_ends, read_end
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
 from ironcurtain.enforcement.approvals.told import PROBLEMS, other_approver, told
+from ironcurtain.enforcement.audit.always import parts_of_preview, preview
 from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.web.access import Access
@@ -39,6 +40,9 @@ _CHOICES = {
     "approve-session": PersonAnswer("approved", "session"),
 }
 _UNTIL = "approve-until-"
+
+SentencePlace = Callable[[ApprovalRequest], str]
+"""Returns where the sentence stands that asks, as `FILE:LINE`; nothing where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +106,19 @@ class ApprovalPages:
         records: What was decided.
         access: Who is let in.
         passkeys: The passkey that each approval asks for; None where none is asked for.
+        place: Tells where the sentence stands that asks; None where no policy was named.
     """
 
     def __init__(
-        self, waiting: Waiting, records: RecentRecords, access: Access, passkeys: Passkeys | None
+        self,
+        waiting: Waiting,
+        records: RecentRecords,
+        access: Access,
+        passkeys: Passkeys | None,
+        place: SentencePlace | None,
     ) -> None:
         self._waiting, self._records, self._access = waiting, records, access
-        self._passkeys = passkeys
+        self._passkeys, self._place = passkeys, place
 
     async def list_(self, request: Request) -> Response:
         """Show what waits."""
@@ -117,6 +127,10 @@ class ApprovalPages:
     async def one(self, request: Request) -> Response:
         """Show what waits, and one request of it in full."""
         return await self._page(request, request.path_params["id"])
+
+    async def always(self, request: Request) -> Response:
+        """Show what would have to change for a request not to be asked again; nothing is changed here."""
+        return await run_in_threadpool(self._always, request)
 
     async def changes(self, request: Request) -> Response:
         """Tell of each change."""
@@ -135,6 +149,17 @@ class ApprovalPages:
             return RedirectResponse(f"{HERE}/{id_}", 303)
         session.notes.appendleft(await run_in_threadpool(self._answered, request, id_, choice, said))
         return RedirectResponse(HERE, 303)
+
+    def _always(self, request: Request) -> Response:
+        id_ = request.path_params["id"]
+        found = next((each for each in self._waiting.statuses() if each.id == id_), None)
+        asked = found.request if found is not None else None
+        if asked is None:
+            return refused(request, 404, f"{id_}: {PROBLEMS['gone']}")
+        records = self._records.records()
+        source = self._place(asked) if self._place is not None else ""
+        shown = preview(asked, records, source=source, problems=self._records.troubles)
+        return page("approvals_always.html", request, id=id_, parts=tuple(parts_of_preview(shown)))
 
     def _answered(self, request: Request, id_: str, choice: str, said: PersonAnswer) -> str:
         form = form_of(request)

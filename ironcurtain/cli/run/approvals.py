@@ -131,6 +131,45 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
 
 @command.command()
 @_ID
+@click.option("--bundle", metavar="B", help="The policy that asks, to tell where its sentence stands.")
+@click.option("--audit", metavar="DIR", help="The audit logs' directory (default: ~/.ironcurtain/audit).")
+@place
+@FORMAT
+def always(
+    *,
+    id_: str,
+    bundle: str | None,
+    audit: str | None,
+    directory: str | None,
+    key: str | None,
+    format_: str,
+) -> Exit:
+    """Show what to change instead of answering the request ID always, and what was answered before.
+
+    It grants nothing. It shows the sentence that asks, where it stands, and the past requests of the same
+    tool that it asked about, with what became of them. A narrower change matches fewer of these.
+
+    \b
+    Example:
+      ironcurtain approvals always 3f2a --bundle generated/bundle
+
+    \b
+    Exit: 0 shown, 1 it is gone or cannot be trusted, 2 wrong id, directory, key or bundle,
+    3 the bundle cannot be used.
+    """  # noqa: D301 - click reads the escape
+    from ironcurtain.cli.run.approvals_always import print_preview
+
+    with ExitStack() as stack:
+        inbox = _inbox(stack, directory, key)
+        status = _find(inbox, id_)
+    if status is None or status.request is None:
+        return _gone(id_, status)
+    print_preview(status.request, bundle, audit, format_, width=_size(sys.stdout).columns)
+    return Exit.YES
+
+
+@command.command()
+@_ID
 @click.option("--session", is_flag=True, help="Also approve calls of the shape that the request offers.")
 @click.option(
     "--until", metavar="HH:MM", help="As --session, but no longer than until then: at most 8 hours from now."

@@ -91,6 +91,7 @@ def command(
         approvals_text,
         check_named,
         comparison_of,
+        place_in,
         playground_of,
         policy_of,
     )
@@ -111,7 +112,8 @@ def command(
     comparison = comparison_of(bundle, against, deployment) if bundle and against else None
     passkeys = _passkeys(Path(key) if key else usual_key) if confirm else None
     playground = playground_of(bundle, against, deployment) if bundle is not None else None
-    shown = Shown(waiting, records, explain, policy, comparison, approvals_text, passkeys, playground)
+    place = partial(place_in, bundle, deployment) if bundle is not None else None
+    shown = Shown(waiting, records, explain, policy, comparison, approvals_text, passkeys, playground, place)
     anyio.run(serve, shown, port, click.echo)
     return Exit.YES
 

@@ -21,6 +21,8 @@ from ironcurtain.cli.review.policy_argument import (
     project_of,
     read_policy,
 )
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.audit.always import sentence_place
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.gate.change_approvals import draft, with_approvals
 from ironcurtain.integrations.gate.git import Commit
@@ -60,6 +62,16 @@ def comparison_of(bundle: str, against: str, options: PolicyOptions) -> OncePerS
 def playground_of(bundle: str, against: str | None, options: PolicyOptions) -> OpenPlayground:
     """Return the playground of a policy, whose engine starts when somebody looks at it."""
     return OpenPlayground(partial(_state, bundle, against), partial(opened, bundle, against, options))
+
+
+def place_in(bundle: str, options: PolicyOptions, request: ApprovalRequest) -> str:
+    """Return where the sentence that asks stands in a policy, as `FILE:LINE`; nothing where it is not there.
+
+    Raises:
+        IronCurtainError: If the policy is not there, or cannot be trusted.
+    """
+    content = PolicyContent.of(open_bundle(Path(bundle), Trust.of(**_trust(options))))
+    return sentence_place(content, request)
 
 
 def opened(bundle: str, against: str | None, options: PolicyOptions) -> Playground:

@@ -47,10 +47,7 @@ def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
     cannot be seen or could be mistaken for something else; a line that begins with `|` begins a line of a
     value, one with `:` continues it.
     """
-    columns = max(width, NARROWEST)
-    lines = (line for part in parts_of(request) for line in _laid_out(part, columns))
-    fitted = (each for line in (f"request {request.id}", *lines) for each in _fitting(line, columns))
-    return "\n".join(map(isolated, fitted)) + "\n"
+    return in_lines(f"request {request.id}", parts_of(request), width)
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,14 @@ class RequestPart:
     lines: tuple[str, ...] = ()
     brief: str = ""
     after: str = ""
+
+
+def in_lines(heading: str, parts: Iterable[RequestPart], width: int) -> str:
+    """Return parts below a heading as text of lines of at most `width` columns (never fewer than 24)."""
+    columns = max(width, NARROWEST)
+    lines = (line for part in parts for line in _laid_out(part, columns))
+    fitted = (each for line in (heading, *lines) for each in _fitting(line, columns))
+    return "\n".join(map(isolated, fitted)) + "\n"
 
 
 def parts_of(request: ApprovalRequest) -> Iterator[RequestPart]:

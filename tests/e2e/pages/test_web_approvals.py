@@ -17,9 +17,12 @@ from playwright.sync_api import Browser, Page, expect
 from support.deployments.proxied import Place, text_of, wait_for
 from support.people.web import Web, answers, ask, web
 from support.records.approvals import inbox_of, written
+from support.records.audited import decided, write_decisions
 
 from ironcurtain.enforcement.approvals.approvers import ApproverIdentity
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
+from ironcurtain.enforcement.audit.record_types import Approval, ResourceRecord
+from ironcurtain.model.verdict import Verdict
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -348,6 +351,41 @@ def test_without_javascript_it_is_read_approved_and_denied(
     assert '"verdict":"denied"' in answers(home)[requests[1].id]
 
 
+def test_always_leads_to_what_was_asked_before_and_grants_nothing(
+    chromium: Browser, running: Web, home: Path
+) -> None:
+    request = written("/srv/now.txt")
+    ask(home, request)
+    subject = ResourceRecord(
+        at="/path", role="write-path", value=HOSTILE, verdict=Verdict.ESCALATE, rule="ask-write"
+    )
+    record = decided(
+        1,
+        tool=request.tool,
+        rule=request.rule,
+        clause=None,
+        verdict=Verdict.ESCALATE,
+        subjects=(subject,),
+        approval=Approval(state="denied", request="a" * 16, approver="ann", verdict=Verdict.DENY),
+        forwarded=False,
+    )
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(partial(write_decisions, home / ".ironcurtain" / "audit", record)).result()
+    page = chromium.new_context(java_script_enabled=False).new_page()
+    page.goto(running.said[-1])
+    page.get_by_role("button", name="Enter").click()
+    page.locator(f"#to-{request.id}").click()
+    page.locator("#always").focus()
+    page.keyboard.press("Enter")
+    shown = page.get_by_role("region", name="What asks, and what it asked before")
+    expect(shown).to_contain_text("1 request since 2026-01-01 00:00 UTC: 1 denied")
+    expect(shown).to_contain_text(f'denied by "ann": write-path "{SHOWN}"')
+    expect(page.locator("form[action*='/approvals']")).to_have_count(0)
+    page.get_by_role("link", name="Back to the request").click()
+    expect(page.locator("#state")).to_contain_text("It waits for your answer")
+    assert answers(home) == {}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 320])
 def test_it_is_readable_and_accessible(
@@ -357,7 +395,13 @@ def test_it_is_readable_and_accessible(
     ask(home, long, written("/srv/other.txt"))
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = running.enter(context.new_page())
-    for path in ("/approvals", f"/approvals/{long.id}", "/approvals/none", "/none"):
+    for path in (
+        "/approvals",
+        f"/approvals/{long.id}",
+        f"/approvals/{long.id}/always",
+        "/approvals/none",
+        "/none",
+    ):
         page.goto(running.origin + path)
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()

@@ -15,17 +15,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import pytest
 from e2e.program import PROGRAM, ROOT, Ended, Inside, assert_clear, environment
 from fixtures import asking_program
 from jsonschema import Draft202012Validator
-from support.records.approvals import Rendezvous, written
+from support.projects.policies import write_bundle
+from support.records.approvals import RULES, WRITE, Rendezvous, written
+from support.records.audited import decided, write_decisions
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.request import Clock
+from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, ResourceRecord
+from ironcurtain.model.verdict import Verdict
 
 LIMIT = 300.0
 
@@ -151,6 +155,108 @@ def test_a_directory_that_cannot_be_trusted(approvals: Approvals, place: Rendezv
     place.path.chmod(0o700)
     place.key.unlink()
     assert_clear(approvals("list"), 2, "IC1008")
+
+
+# -- always ------------------------------------------------------------------------------------
+
+
+UNTIL = datetime(2026, 1, 1, 8, tzinfo=UTC)
+
+
+def by_sentence() -> ApprovalRequest:
+    return written("/srv/now.txt").model_copy(update={"clause": "C1", "clause_text": "Ask before writing."})
+
+
+def past(number: int, request: str | None, state: str, **more: Any) -> DecisionRecord:
+    """Return the record of a call of the tool that `written` asks about."""
+    value = more.pop("value", f"/srv/{number}.txt")
+    subject = ResourceRecord(
+        at="/path", role="write-path", value=value, verdict=Verdict.ESCALATE, rule="ask-write"
+    )
+    approval = {"state": state, "request": request, "approver": "ann", "verdict": Verdict.DENY}
+    plain = {
+        "time": f"2026-01-01T00:{number:02d}:00.000000Z",
+        "tool": "write_file",
+        "rule": "ask-write",
+        "verdict": Verdict.ESCALATE,
+        "subjects": (subject,),
+        "approval": Approval.model_validate(approval | more.pop("approval", {})),
+        "forwarded": state == "approved",
+    }
+    return decided(number, **(plain | more))
+
+
+def test_always_tells_what_was_asked_before_and_grants_nothing(
+    approvals: Approvals, place: Rendezvous, tmp_path: Path
+) -> None:
+    request = by_sentence()
+    asked(place, request)
+    write_decisions(
+        tmp_path / "logs",
+        past(1, "a" * 16, "pending"),
+        past(2, "a" * 16, "approved", approval={"scope": "session"}),
+        past(3, "a" * 16, "approved", approval={"scope": "session", "until": UNTIL}),
+        past(4, "b" * 16, "denied", value="/srv/\x1b[2J\u202ehidden"),
+        past(5, None, "no-approver", approval={"approver": None}, value=None),
+        past(6, request.id, "pending"),
+        past(7, "c" * 16, "approved", tool="remove"),
+        past(8, "d" * 16, "approved", clause="other"),
+        decided(9, tool="write_file"),
+    )
+    before = place.names()
+    ended = approvals("always", request.id[:6], "--audit", str(tmp_path / "logs"))
+    assert ended.code == 0
+    whole = ended.out.replace("\n    : ", "")
+    assert "3 requests since 2026-01-01 00:01 UTC: " in " ".join(ended.out.split())
+    assert r'2026-01-01 00:04 UTC denied by "ann": write-path "/srv/\x1b[2J\u202ehidden"' in whole
+    assert "\x1b" not in ended.out
+    assert '00:01 UTC approved for the session until 2026-01-01 08:00 UTC by "ann", 2 calls sent' in whole
+    assert "(not in the log)" in ended.out
+    assert "not what a change would match" in " ".join(ended.out.split())
+    options = ("--audit", str(tmp_path / "logs"), "--format", "json")
+    shown = json.loads(approvals("always", request.id, *options).out)
+    schema = json.loads((ROOT / "schemas/approval-always.json").read_text())
+    Draft202012Validator(schema).validate(shown)
+    assert shown["states"] == {"approved": 1, "denied": 1, "no-approver": 1}
+    assert [each["id"] for each in shown["past"]] == ["d000005", "b" * 16, "a" * 16]
+    assert [each["calls"] for each in shown["past"]] == [0, 0, 2]
+    assert shown["past"][2]["resources"] == [{"role": "write-path", "value": "/srv/1.txt"}]
+    assert place.names() == before
+    assert json.loads(approvals("list", "--format", "json").out)["requests"][0]["state"] == "pending"
+
+
+def test_always_counts_all_past_requests_and_shows_the_newest(
+    approvals: Approvals, place: Rendezvous, tmp_path: Path
+) -> None:
+    request = by_sentence()
+    asked(place, request)
+    write_decisions(tmp_path, *(past(number, f"{number:016x}", "approved") for number in range(25)))
+    options = ("--audit", str(tmp_path), "--format", "json")
+    shown = json.loads(approvals("always", request.id, *options).out)
+    assert (shown["asked"], len(shown["past"])) == (25, 20)
+    assert shown["past"][0]["id"] == f"{24:016x}"
+    assert "and 5 before these" in approvals("always", request.id, "--audit", str(tmp_path)).out
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("Ask before writing.", "constitution.md:7"), ("Other words.", "")]
+)
+def test_always_tells_where_the_sentence_stands_that_has_the_same_words(
+    approvals: Approvals, place: Rendezvous, tmp_path: Path, text: str, line: str
+) -> None:
+    request = by_sentence()
+    asked(place, request)
+    clause = {"id": "C1", "text": text, "source": "constitution.md:7"}
+    bundle = write_bundle(tmp_path, {"s": [WRITE]}, RULES, policy={"clauses": [clause]})
+    options = ("--audit", str(tmp_path / "none"), "--bundle", str(bundle), "--format", "json")
+    shown = json.loads(approvals("always", request.id, *options).out)
+    assert shown["source"] == line
+    assert (shown["asked"], shown["since"], shown["past"]) == (0, None, [])
+
+
+def test_always_of_what_is_gone(approvals: Approvals, place: Rendezvous) -> None:
+    asked(place)
+    assert approvals("always", "0" * 16).code == 1
 
 
 # -- answering ----------------------------------------------------------------------------------
