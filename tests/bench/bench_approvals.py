@@ -15,11 +15,15 @@ from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.request import Clock
 
 pytestmark = pytest.mark.bench
-WAITING = 10_000
+WAITING, SESSIONS = 10_000, 20  # of one session fewer can wait
 
 
-def another(model: ApprovalRequest) -> ApprovalRequest:
-    new = {"id": secrets.token_hex(8), "binding": f"sha256:{secrets.token_hex(32)}"}
+def another(model: ApprovalRequest, session: int = 0) -> ApprovalRequest:
+    new = {
+        "id": secrets.token_hex(8),
+        "binding": f"sha256:{secrets.token_hex(32)}",
+        "session": f"{model.session}-{session}",
+    }
     return model.model_copy(update=new)
 
 
@@ -37,8 +41,8 @@ def test_one_more_request(tmp_path: Path, figures: Figures) -> None:
 
     async def run() -> None:
         with places[0].open() as empty, places[1].open() as full:
-            for _ in range(WAITING):
-                await full.ask(another(model))
+            for number in range(WAITING):
+                await full.ask(another(model, number % SESSIONS))
             operations = [lambda: cycle(places[0], empty), lambda: cycle(places[1], full)]
             alone, among = await measure_async(*operations, repetitions=20, warm_up=2)
             figures.add(
