@@ -6,12 +6,14 @@ What is written meanwhile (a server that started late) stands above the line, no
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from ironcurtain.session.transports.asking import Read
@@ -31,9 +33,25 @@ class _History(FileHistory):
             super().store_string(string)
 
 
+def _keyboard() -> Input:
+    """Return the terminal, which echoes nothing itself while something is written above the line.
+
+    The library lets it echo then, so that a key pressed in that moment would stand on the screen twice.
+    """
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        return create_input()
+    from prompt_toolkit.input.vt100 import Vt100Input
+
+    class Silent(Vt100Input):
+        def cooked_mode(self) -> contextlib.AbstractContextManager[None]:
+            return contextlib.nullcontext()
+
+    return Silent(sys.stdin)
+
+
 def reader() -> Read:
     """Return what reads answers: what was typed before the question is dropped, and nothing is remembered."""
-    prompts: PromptSession[str] = PromptSession()
+    prompts: PromptSession[str] = PromptSession(input=_keyboard())
 
     async def read(prompt: str) -> str:
         with patch_stdout():
@@ -50,6 +68,7 @@ def conversation_reader(history: Path, commands: Sequence[str]) -> Read:
         commands: What is completed at the beginning of a line.
     """
     prompts: PromptSession[str] = PromptSession(
+        input=_keyboard(),
         history=_History(str(history)),
         completer=WordCompleter(list(commands), sentence=True),
         complete_while_typing=True,
