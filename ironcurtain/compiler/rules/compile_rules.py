@@ -219,7 +219,7 @@ def _question(server: str, routes: Routes, context: RuleContext, previous: str) 
         "rules.user",
         server=server,
         prefix=rule_prefix(server),
-        clauses=as_data(clause_data(clauses)),
+        clauses=as_lines(clause_data(clauses)),
         tools=as_lines([_tool_data(tool) for tool in annotated.tools]),
         directories=as_data(mentioned_directories(clauses, context.directories)),
     )
@@ -261,15 +261,28 @@ def _previous_text(
 
 
 def _tool_data(tool: ToolAnnotation) -> dict[str, JsonValue]:
-    return {
-        **tool.model_dump(
-            mode="json",
-            by_alias=True,
-            exclude_unset=True,
-            exclude={"input_schema", "schema_digest", "listing_digest", "source"},
-        ),
-        "input_schema": shown_schema(tool.input_schema),
-    }
+    """Return a tool as rules need to know it: of a resource its roles, of any other argument its schema."""
+    data = tool.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_unset=True,
+        exclude={"args", "input_schema", "schema_digest", "listing_digest", "source"},
+    )
+    args = [arg.model_dump(mode="json", by_alias=True, exclude_unset=True) for arg in tool.args]
+    resources = [arg for arg in args if arg != {"name": arg["name"], "roles": ["none"]}]
+    schema = shown_schema(tool.input_schema)
+    if isinstance(properties := schema.get("properties"), dict):
+        known = {arg["name"] for arg in resources}
+        schema["properties"] = {
+            name: _undescribed(shown) if name in known else shown for name, shown in properties.items()
+        }
+    return {**data, "args": resources, "input_schema": schema}
+
+
+def _undescribed(shown: JsonValue) -> JsonValue:
+    if not isinstance(shown, dict):
+        return shown
+    return {key: value for key, value in shown.items() if key != "description"}
 
 
 def _mistakes(

@@ -14,6 +14,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from ironcurtain.session.transports.asking import Read
@@ -33,20 +34,18 @@ class _History(FileHistory):
             super().store_string(string)
 
 
-def _keyboard() -> Input:
-    """Return the terminal, which echoes nothing itself while something is written above the line.
+class _Keyboard(Vt100Input):
+    """A terminal that echoes nothing itself while something is written above the line.
 
     The library lets it echo then, so that a key pressed in that moment would stand on the screen twice.
     """
-    if sys.platform == "win32" or not sys.stdin.isatty():
-        return create_input()
-    from prompt_toolkit.input.vt100 import Vt100Input
 
-    class Silent(Vt100Input):
-        def cooked_mode(self) -> contextlib.AbstractContextManager[None]:
-            return contextlib.nullcontext()
+    def cooked_mode(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
-    return Silent(sys.stdin)
+
+def _keyboard() -> Input:
+    return _Keyboard(sys.stdin) if sys.stdin.isatty() else create_input()
 
 
 def reader() -> Read:
