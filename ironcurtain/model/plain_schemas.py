@@ -13,11 +13,18 @@ from ironcurtain.system.frozen import JsonValue
 
 _MOST_LEVELS: Final = 16
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_DIALECTS: Final = frozenset(
+    {"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"}
+)
+"""Those in which each word below is what it is here; libraries of servers write one by themselves."""
+
 _REFERENCE: Final = re.compile(r"#/\$defs/[A-Za-z0-9_.-]+\Z")
 
 
 def is_plainly_a_schema(value: JsonValue, level: int = 0) -> bool:
-    """Tell whether a value is sure to be a schema of dialect 2020-12; where it is not sure, it may be one.
+    """Tell whether a value is sure to be a schema of the dialect that it names, 2020-12 if it names none.
+
+    Where it is not sure, it may be one.
 
     Args:
         value: Anything of JSON.
@@ -81,12 +88,28 @@ def _is_reference(value: JsonValue) -> bool:
     return isinstance(value, str) and _REFERENCE.match(value) is not None
 
 
+def _is_dialect(value: JsonValue) -> bool:
+    return isinstance(value, str) and value in _DIALECTS
+
+
+def _is_expression(value: JsonValue) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        re.compile(value)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
 def _is_anything(_: JsonValue) -> bool:
     return True
 
 
 _CHECKS: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
+    "$schema": _is_dialect,
     "type": _is_type,
+    "pattern": _is_expression,
     "$ref": _is_reference,
     "required": _is_names,
     "enum": _is_list,
