@@ -127,7 +127,10 @@ def _unknown_fact(facts: Mapping[str, Fact], name: str, types: Mapping[str, str]
     """Return what is wrong with a stated name that is no fact's, or a record's without its fields."""
     fact = facts.get(name)
     if not isinstance(fact, RecordFact):
-        return ScenarioError(f"no fact {name!r} is declared{near(name, types)}")
+        return ScenarioError(
+            f"no fact {name!r} is declared{near(name, types)}",
+            hint=f"Declared are: {', '.join(facts)}." if facts else "The policy declares no facts.",
+        )
     field = next(iter(fact.fields))
     return ScenarioError(
         f"the fact {name!r} is a record, so its value is an object of its fields",

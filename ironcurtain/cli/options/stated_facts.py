@@ -51,9 +51,6 @@ class StatedFacts:
         return f"{said}: {', '.join(missing)}" if missing else ""
 
 
-NO_FACTS = StatedFacts({}, None)
-
-
 def stated_facts(text: str | None, at: str | None) -> StatedFacts:
     """Read what `--facts` and `--at` say.
 

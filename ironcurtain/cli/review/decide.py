@@ -14,7 +14,7 @@ from ironcurtain.cli.options.options import FORMAT, EnforcementOptions, engine_o
 from ironcurtain.errors import Exit, IronCurtainError, UsageError
 
 if TYPE_CHECKING:
-    from ironcurtain.cli.review.decisions import AskedCall
+    from ironcurtain.cli.review.decisions import AskedCall, BadLine
     from ironcurtain.model.decision import Decision
 
 _WORST_FIRST = (Exit.NO_ANSWER, Exit.NO, Exit.NEEDS_APPROVAL, Exit.YES)
@@ -47,7 +47,8 @@ def command(
     """Decide one call, or with --batch a file of calls.
 
     A line of the batch is {"id": …, "server": …, "tool": …, "arguments": …}, with "caller", "facts"
-    and "at" where they differ from the options. A line that is no call is denied.
+    and "at" where they differ from the options. A line that is no call, or that states a fact which the
+    policy does not declare, is denied, and its reason says where and why; the others are decided.
 
     With --watch the same calls are decided by each new bundle, and those that come out otherwise are shown:
     `ironcurtain compile --watch` in one terminal, this in another.
@@ -71,13 +72,13 @@ def command(
     if batch is None and (server is None or tool is None or arguments is None):
         raise UsageError("give SERVER, TOOL and ARGUMENTS, or --batch FILE")
 
-    def calls() -> Sequence[AskedCall]:
-        from ironcurtain.cli.review.decisions import read_batch
+    def calls() -> Sequence[AskedCall | BadLine]:
+        from ironcurtain.cli.review.decisions import AskedCall, read_batch
         from ironcurtain.decision.decide import Call
 
         if batch is not None:
             return read_batch(Path(batch), principal, stated)
-        return [(Call(str(server), str(tool), arguments, principal), stated)]
+        return [AskedCall(Call(str(server), str(tool), arguments, principal), stated)]
 
     show = partial(_shown, as_line=batch is not None or format_ == "json")
     if watch:
@@ -102,24 +103,32 @@ def _worst(decisions: Sequence[Decision]) -> Exit:
 
 
 def _decided(
-    bundle: str | Path, make_calls: Callable[[], Sequence[AskedCall]], deployment: EnforcementOptions
+    bundle: str | Path,
+    make_calls: Callable[[], Sequence[AskedCall | BadLine]],
+    deployment: EnforcementOptions,
 ) -> list[Decision]:
     from ironcurtain.policy import Policy
 
     # OPA starts while what reads and decides calls is imported.
     with Policy.load(bundle, late=True, **deployment) as policy:
-        calls = make_calls()
+        from ironcurtain.cli.review.decisions import AskedCall, BadLine
+
+        asked = make_calls()
         if not policy.trusted:
             click.echo(f"note: the bundle is {policy.signature}; see --verify-key", err=True)
-        for note in dict.fromkeys(facts.missing(call, policy) for call, facts in calls):
+        calls = [each.under(policy) if isinstance(each, AskedCall) else each for each in asked]
+        for note in dict.fromkeys(each.note(policy) for each in asked if isinstance(each, AskedCall)):
             if note:
                 click.echo(note, err=True)
-        return policy.decide_many(facts.in_call(call, policy) for call, facts in calls)
+        decided = iter(policy.decide_many(each for each in calls if not isinstance(each, BadLine)))
+        return [
+            each.denied(policy.revision) if isinstance(each, BadLine) else next(decided) for each in calls
+        ]
 
 
 def _watch(
     bundle: Path,
-    calls: Sequence[AskedCall],
+    calls: Sequence[AskedCall | BadLine],
     show: Callable[[Decision], str],
     deployment: EnforcementOptions,
 ) -> Exit:

@@ -6,19 +6,23 @@ Reading the calls of `ironcurtain decide --batch`: one line, one call, whatever 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-from ironcurtain.cli.options.stated_facts import NO_FACTS, StatedFacts
+from ironcurtain.cli.options.stated_facts import StatedFacts
 from ironcurtain.decision.decide import Call
-from ironcurtain.errors import Exit, UsageError
+from ironcurtain.errors import Exit, IronCurtainError, Place, ScenarioError, UsageError
 from ironcurtain.model.decision import Decision
-from ironcurtain.model.reserved_rules import reserved
+from ironcurtain.model.reserved_rules import ReservedRule, reserved
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import printable, visible
+from ironcurtain.system.text import printable, quoted, visible
+
+if TYPE_CHECKING:
+    from ironcurtain.policy import Policy
 
 _EXITS = {Verdict.ALLOW: Exit.YES, Verdict.ESCALATE: Exit.NEEDS_APPROVAL, Verdict.DENY: Exit.NO}
 
@@ -73,15 +77,75 @@ def _change(decision: Decision) -> str:
     return "Another clause in the constitution; no approval can permit it."
 
 
+@dataclass(frozen=True)
+class BadLine:
+    """A line of a batch that is no call, or none under its policy.
+
+    Attributes:
+        line: Where it is.
+        error: What is wrong with it, and what to do.
+        id: Of the call, where it has one; `server` and `tool` are empty where it names none.
+    """
+
+    line: Place
+    error: IronCurtainError
+    id: str | None = None
+    server: str = ""
+    tool: str = ""
+
+    def denied(self, revision: str) -> Decision:
+        """Return the deny that stands in its line of the result."""
+        what, hint = self.error.what, self.error.hint
+        said = what if what.endswith("?") else f"{what}."
+        return Decision(
+            id=self.id,
+            server=self.server,
+            tool=self.tool,
+            verdict=Verdict.DENY,
+            rule=ReservedRule.MALFORMED_CALL.value,
+            reason=f"{visible(str(self.line))}: {said} {hint}".rstrip(),
+            revision=revision,
+        )
+
+
+@dataclass(frozen=True)
+class AskedCall:
+    """A call that somebody asks about, and what they state of the facts that its policy declares.
+
+    Attributes:
+        line: Where it stands in a batch; None for the call of a command line.
+    """
+
+    call: Call
+    stated: StatedFacts
+    line: Place | None = None
+
+    def under(self, policy: Policy) -> Call | BadLine:
+        """Return the call with its facts; of a batch the bad line that it is where it has other facts.
+
+        Raises:
+            ScenarioError: If a command line states a fact that is not declared, or not of its type.
+        """
+        try:
+            return self.stated.in_call(self.call, policy)
+        except ScenarioError as error:
+            if self.line is None:
+                raise
+            return BadLine(self.line, error, self.call.id, self.call.server, self.call.tool)
+
+    def note(self, policy: Policy) -> str:
+        """Return which facts the policy's rules test and nobody stated; empty if there are none."""
+        return self.stated.missing(self.call, policy)
+
+
 _MAX_BYTES = 1 << 30
 _KEYS = {"id", "server", "tool", "arguments", "caller", "facts", "at"}
 
-AskedCall: TypeAlias = tuple[Call, StatedFacts]
-"""A call, and what is stated of the facts that its policy declares."""
 
-
-def read_batch(path: Path, caller: dict[str, JsonValue] | None, facts: StatedFacts) -> list[AskedCall]:
-    """Return a call for each line of a file, so that line N of the result is about line N of the file.
+def read_batch(
+    path: Path, caller: dict[str, JsonValue] | None, stated: StatedFacts
+) -> list[AskedCall | BadLine]:
+    """Return what each line of a file asks, so that line N of the result is about line N of the file.
 
     Raises:
         FileError: If the file cannot be read.
@@ -92,32 +156,44 @@ def read_batch(path: Path, caller: dict[str, JsonValue] | None, facts: StatedFac
         raise UsageError(
             "the batch is empty", where=str(path), hint="Write one JSON object a line, one for each call."
         )
-    return [_call(line, caller, facts) for line in data.removesuffix(b"\n").split(b"\n")]
+    lines = data.removesuffix(b"\n").split(b"\n")
+    places = (Place(str(path), number) for number in range(1, len(lines) + 1))
+    return [_asked(line, place, caller, stated) for line, place in zip(lines, places, strict=True)]
 
 
-def _call(line: bytes, caller: dict[str, JsonValue] | None, stated: StatedFacts) -> AskedCall:
-    """Read one line; what is no call becomes one that is denied as malformed."""
+def _asked(
+    line: bytes, place: Place, caller: dict[str, JsonValue] | None, stated: StatedFacts
+) -> AskedCall | BadLine:
     try:
         value = json_text.parse(line, max_bytes=2 * json_text.MAX_BYTES)
-    except json_text.MalformedJsonError:
-        return Call("", "", line), NO_FACTS
-    if isinstance(value, dict) and value.keys() <= _KEYS:
-        server, tool, own = value.get("server"), value.get("tool"), value.get("caller", {})
-        if isinstance(server, str) and isinstance(tool, str) and isinstance(own, dict):
-            known = own if "caller" in value else caller
-            call = Call(server, tool, value.get("arguments"), known, id=_id(value))
-            facts = _stated(value, stated)
-            if facts is not None:
-                return call, facts
-    return Call("", "", "no call", id=_id(value)), NO_FACTS
+    except json_text.MalformedJsonError as error:
+        return BadLine(place, _no_call(f"not strict JSON: {visible(str(error))}"))
+    if not isinstance(value, dict):
+        return BadLine(place, _no_call("no JSON object"))
+    server, tool, at = value.get("server"), value.get("tool"), value.get("at", stated.at)
+    own, facts = value.get("caller", {}), value.get("facts", stated.values)
+    if unknown := sorted(value.keys() - _KEYS):
+        wrong = f"a call has no key {quoted(unknown[0])}"
+    elif not (isinstance(server, str) and isinstance(tool, str)):
+        wrong = '"server" and "tool" must be texts'
+    elif not (isinstance(own, dict) and isinstance(facts, dict)):
+        wrong = '"caller" and "facts" must be objects'
+    elif not isinstance(at, str | None):
+        wrong = '"at" must be a text'
+    else:
+        known = own if "caller" in value else caller
+        call = Call(server, tool, value.get("arguments"), known, id=_id(value))
+        return AskedCall(call, StatedFacts(facts, at), place)
+    return BadLine(place, _no_call(wrong), _id(value))
 
 
-def _stated(line: dict[str, JsonValue], stated: StatedFacts) -> StatedFacts | None:
-    """Return the facts of a line; None where it says something else in their place."""
-    values, at = line.get("facts", stated.values), line.get("at", stated.at)
-    return StatedFacts(values, at) if isinstance(values, dict) and isinstance(at, str | None) else None
+def _no_call(what: str) -> UsageError:
+    hint = (
+        'Write {"id": …, "server": …, "tool": …, "arguments": …}, with "caller", "facts" and "at" as needed.'
+    )
+    return UsageError(what, hint=hint)
 
 
-def _id(value: JsonValue) -> str | None:
-    id_ = value.get("id") if isinstance(value, dict) else None
+def _id(value: dict[str, JsonValue]) -> str | None:
+    id_ = value.get("id")
     return id_ if id_ is None or isinstance(id_, str) else json.dumps(id_)

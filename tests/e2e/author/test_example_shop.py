@@ -18,6 +18,7 @@ SHOP = ROOT / "examples" / "shop"
 BUNDLE = SHOP / "generated" / "bundle"
 OWN = {"status": "delivered", "user_id": "ada", "method": "card-ada"}
 ADA = {"methods": ["card-ada", "gift-ada"]}
+DECLARED = "Declared are: customer, item, now, option, order, private, refunded."
 MONEY = {"order_id": "W2", "payment_method_id": "card-ada"}
 
 
@@ -113,6 +114,46 @@ def test_it_decides_by_facts(
     place = ["--bundle", str(BUNDLE), "--sandbox", str(tmp_path)]
     ended = inside("decide", *place, *said, "shop", tool, json.dumps(arguments), cwd=tmp_path)
     assert json.loads(ended.out)["rule"] == rule, ended.err
+
+
+def test_a_line_of_a_batch_with_facts_that_are_none_says_so_and_the_others_are_decided(
+    inside: Inside, tmp_path: Path
+) -> None:
+    mail = {"server": "shop", "tool": "send_mail", "caller": {"sub": "ada"}}
+    mail["arguments"] = {"user_id": "ada", "subject": "s", "body": "b"}
+    facts: list[dict[str, Any]] = [
+        {"facts": {"private": False}},
+        {"facts": {"privat": True}},
+        {"facts": {"budget": 3}},
+        {"facts": {"private": "yes"}},
+        {"facts": {"private": True}, "at": "noon"},
+        {"facts": {"private": True}},
+    ]
+    batch = tmp_path / "calls.jsonl"
+    batch.write_text(
+        "".join(json.dumps({"id": str(n), **mail, **each}) + "\n" for n, each in enumerate(facts))
+    )
+    place = ["--bundle", str(BUNDLE), "--sandbox", str(tmp_path)]
+    ended = inside("decide", *place, "--batch", str(batch), cwd=tmp_path)
+    found = [json.loads(line) for line in ended.out.splitlines()]
+    assert (ended.code, [each["id"] for each in found]) == (1, ["0", "1", "2", "3", "4", "5"])
+    assert [each["verdict"] for each in found] == ["allow", "deny", "deny", "deny", "deny", "escalate"]
+    assert {(each["tool"], each["rule"]) for each in found[1:5]} == {
+        ("send_mail", "structural-malformed-call")
+    }
+    assert [each["reason"] for each in found[1:5]] == [
+        f"{batch}:2: no fact 'privat' is declared; did you mean 'private'? {DECLARED}",
+        f"{batch}:3: no fact 'budget' is declared. {DECLARED}",
+        f"{batch}:4: the fact 'private' is of type boolean.",
+        f"{batch}:5: `at` 'noon' is no time with its zone, such as 2026-03-02T09:00:00Z.",
+    ]
+
+
+def test_a_command_line_with_a_fact_that_is_none_is_wrong(inside: Inside, tmp_path: Path) -> None:
+    place = ["--bundle", str(BUNDLE), "--sandbox", str(tmp_path), "--facts", '{"privat": true}']
+    ended = inside("decide", *place, "shop", "cancel_order", '{"order_id": "W1"}', cwd=tmp_path)
+    assert (ended.code, ended.out, ended.codes) == (2, "", ["IC1301"])
+    assert DECLARED in ended.err
 
 
 def test_it_says_which_facts_nobody_stated(inside: Inside, tmp_path: Path) -> None:

@@ -123,6 +123,12 @@ def test_a_batch_answers_line_by_line(site: list[str], inside: Inside, tmp_path:
     ended = inside("decide", *site, "--batch", str(batch))
     assert (ended.code, ended.err) == (1, "")
     assert [(each["id"], each["rule"]) for each in decisions(ended)] == EXPECTED
+    reasons = [each["reason"] for each in decisions(ended)]
+    bad = [
+        number for number, reason in enumerate(reasons, start=1) if reason.startswith(f"{batch}:{number}: ")
+    ]
+    assert bad == [3, 4, 5, 6, 7, 9, 10, 11]
+    assert f'{batch}:4: a call has no key "mode". Write {{"id": …, "server": …, ' in reasons[3]
     batch.write_bytes(BATCH.replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
     crlf = inside("decide", *site, "--batch", str(batch))
     assert (crlf.code, crlf.err, len(decisions(crlf))) == (1, "", len(EXPECTED))
