@@ -114,6 +114,7 @@ class ActivityPages:
             height=_HEIGHT,
             asking=_most(asked),
             troubles=self._records.troubles,
+            missing=self._records.missing,
         )
 
     def _shown(self, request: Request) -> Response:

@@ -107,6 +107,8 @@ def command(
     usual_directory, usual_key = default_paths()
     waiting = Waiting(Path(directory) if directory else usual_directory, Path(key) if key else usual_key)
     records = RecentRecords(Path(audit) if audit else audit_directory())
+    if audit is not None and records.missing:
+        click.echo(f"note: there is no directory {records.missing} yet, so no decisions are shown", err=True)
     explain = partial(_explain, bundle, deployment) if bundle is not None else None
     policy = policy_of(bundle, deployment) if bundle is not None else None
     comparison = comparison_of(bundle, against, deployment) if bundle and against else None

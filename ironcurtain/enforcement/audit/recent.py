@@ -13,7 +13,7 @@ from ironcurtain.enforcement.audit.log_paths import LogPaths, log_at, logs_in
 from ironcurtain.enforcement.audit.reader import NumberedLine, parse_line
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, Line, ResultRecord
 from ironcurtain.errors import AuditError
-from ironcurtain.system.text import printable
+from ironcurtain.system.text import printable, visible
 
 MOST = 10_000
 """Most records that are kept."""
@@ -62,6 +62,11 @@ class RecentRecords:
         self._read: dict[Path, _Read] = {}
         self._troubles: deque[str] = deque(maxlen=5)
         self._turn = threading.Lock()
+
+    @property
+    def missing(self) -> str:
+        """The directory, in words that are safe to show, where there is none of its name; else empty."""
+        return "" if self._directory.is_dir() else visible(str(self._directory.absolute()))
 
     @property
     def troubles(self) -> tuple[str, ...]:

@@ -175,8 +175,8 @@ _SHOWN_TIME = len("2026-01-01T00:00:00")
 
 
 def record_line(record: Record) -> str:
-    """Return a record as one line."""
-    time = record.time[:_SHOWN_TIME]
+    """Return a record as one line, with its time to the second, in UTC."""
+    time = f"{record.time[:_SHOWN_TIME]}Z"
     if isinstance(record, DecisionRecord):
         return f"{time} {record.id} {_decision(record)}"
     if isinstance(record, ResultRecord):

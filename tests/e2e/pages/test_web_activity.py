@@ -95,6 +95,29 @@ def test_decisions_are_listed_newest_first_and_come_by_themselves(opened: Page, 
     expect(rows(opened)).to_have_count(5)
 
 
+def test_times_say_their_zone(opened: Page) -> None:
+    zoned = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ ")
+    expect(rows(opened).first).to_have_text(zoned)
+    rows(opened).first.click()
+    expect(opened.get_by_role("region", name="The record").locator(".line").first).to_have_text(zoned)
+
+
+def test_a_directory_that_is_not_there_is_told_until_something_is_recorded_in_it(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    audit = tmp_path / "audit"
+    with web(tmp_path, "--audit", str(audit)) as running:
+        page = running.enter(chromium.new_context().new_page())
+        assert [each for each in running.said if str(audit) in each and "no directory" in each]
+        page.goto(f"{running.origin}/activity")
+        expect(page.get_by_text(f"There is no directory {audit}.")).to_be_visible()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(write_decisions, audit, decided(1)).result()
+        expect(rows(page)).to_have_count(1)
+        expect(page.get_by_text("There is no directory")).to_have_count(0)
+        page.context.close()
+
+
 def test_filters_leave_what_they_name_and_the_chart_counts_that(opened: Page) -> None:
     opened.locator("select[name=verdict]").select_option("deny")
     expect(opened).to_have_url(re.compile("verdict=deny"))

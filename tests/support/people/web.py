@@ -62,10 +62,10 @@ class Web:
 
     def enter(self, page: Page) -> Page:
         """Let a browser in, as a person does: by opening the address that stands in the terminal."""
-        lines = len(self.said)
+        used = self.code
         page.goto(self._address[0])
         page.wait_for_url(f"{self.origin}/approvals")
-        wait_for(lambda: len(self.said) > lines)
+        wait_for(lambda: self.code != used)
         return page
 
     @property
@@ -83,6 +83,7 @@ def web(home: Path, *options: str) -> Iterator[Web]:
         env=environment(HOME=str(home)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
     running = Web(process)
@@ -90,7 +91,7 @@ def web(home: Path, *options: str) -> Iterator[Web]:
     reading = threading.Thread(target=_read, args=(running,), daemon=True)
     reading.start()
     try:
-        wait_for(lambda: running.said or process.poll() is not None)
+        wait_for(lambda: any(map(ADDRESS.match, running.said)) or process.poll() is not None)
         yield running
     finally:
         process.send_signal(signal.SIGTERM)
