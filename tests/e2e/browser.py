@@ -10,8 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from support.deployments.proxied import LONG
 
+MOST = LONG * 1_000
+"""Milliseconds until what is looked for on a page is taken to be missing: a busy machine draws it late."""
+expect.set_options(timeout=MOST)
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _QUIET = ("--disable-quic", "--disable-background-networking", "--disable-component-update")
 

@@ -42,7 +42,9 @@ async function renew() {
       again = false;
       const answer = await fetch(location.href, { redirect: "error" });
       if (answer.status === 403 || answer.status === 421) { ended(); return; }  // 421: the command runs anew
-      replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (paused) return;  // it was asked for before somebody wanted to read in peace
+      replace(fresh);
       told();
     } while (again);
   } catch { say("No connection to ironcurtain web."); } finally { fetching = false; }

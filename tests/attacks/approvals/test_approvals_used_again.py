@@ -120,15 +120,20 @@ def test_an_approval_after_the_end_that_a_person_set(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with place.client("--patience", "0.2") as client:
-            state, asked = await remove(client, "once")
-            assert state == "pending"
-            with inbox_of(place.home / OWN) as desk:
-                until = datetime.now(UTC) + timedelta(seconds=4)
-                said = PersonAnswer("approved", "session", until=until)
-                assert desk.answer(waiting(desk, asked), said) == "recorded"
-            assert await remove(client, "once") == ("approved", asked)
-            assert place.decisions[-1]["approval"]["until"]
-            assert await remove(client, "once") == ("approved", asked)
+            for seconds in (2, 20):  # a busy machine may make no two calls within a moment
+                state, asked = await remove(client, "once")
+                assert state == "pending"
+                with inbox_of(place.home / OWN) as desk:
+                    until = datetime.now(UTC) + timedelta(seconds=seconds)
+                    said = PersonAnswer("approved", "session", until=until)
+                    assert desk.answer(waiting(desk, asked), said) == "recorded"
+                used = [await remove(client, "once")]
+                recorded = place.decisions[-1]["approval"]
+                used.append(await remove(client, "once"))
+                if datetime.now(UTC) < until:
+                    break
+            assert used == [("approved", asked)] * 2
+            assert recorded["until"]
             await anyio.sleep((until - datetime.now(UTC)).total_seconds())
             state, again = await remove(client, "once")
             assert (state, again == asked) == ("pending", False)

@@ -16,6 +16,7 @@ from pathlib import Path
 import anyio
 import pytest
 from attacks.approvals.test_terminals import TMUX, Pane, asked, pane
+from support.deployments.proxied import wait_for
 from support.records.approvals import Rendezvous, written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
@@ -95,18 +96,20 @@ def test_a_request_that_comes_while_enter_is_pressed_is_not_the_one_that_is_read
     assert f"request {late.id}" not in shown
 
 
+def turned(terminal: Pane) -> bool:
+    """Type an answer and turn the page; tell whether the question has come."""
+    terminal.tmux("send-keys", "approve", "Space")
+    time.sleep(0.2)  # what is typed before a page is shown does not turn it
+    return any("leaves it waiting" in line for line in terminal.lines())
+
+
 def test_what_was_typed_before_the_end_of_the_request_is_no_answer(place: Rendezvous) -> None:
     request = written(content="line\n" * 40)
     with asked(place, request), pane(place, ["--watch"], 80) as terminal:
         terminal.until(request.id)
         terminal.tmux("send-keys", "Enter", "approve", "Enter", "approve", "Enter")
         terminal.until("space shows more")
-        for _ in range(9):
-            terminal.tmux("send-keys", "approve", "Space")
-            time.sleep(0.2)
-            if any("leaves it waiting" in line for line in terminal.lines()):
-                break
-        terminal.until("leaves it waiting")
+        wait_for(lambda: turned(terminal))
         time.sleep(0.5)
         assert not place.response(request.id).exists()
         terminal.tmux("send-keys", "no", "Enter")

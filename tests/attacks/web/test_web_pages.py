@@ -20,10 +20,11 @@ import httpx2
 import pytest
 from e2e.browser import browser
 from playwright.sync_api import Page, expect
-from support.deployments.proxied import wait_for
-from support.people.web import Web, answers, ask, web
+from support.deployments.proxied import LONG, wait_for
+from support.people.web import Web, answers, ask, read_to_the_end, web
 from support.people.web_client import FORM, Person
 from support.records.approvals import written
+from support.services.nodes import free_port
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
@@ -121,7 +122,8 @@ def test_an_approval_without_a_part_of_its_form_approves_nothing(
             assert answers(home) == {}, changed
     twice = urlencode([*fields.items(), ("answer", "deny")])
     headers = {"content-type": FORM, **person.own, **person.cookie}
-    answer = httpx2.post(f"{person.base}/approvals/{asked.id}", content=twice, headers=headers)
+    address = f"{person.base}/approvals/{asked.id}"
+    answer = httpx2.post(address, content=twice, headers=headers, timeout=LONG)
     assert answer.status_code == 400
     assert answers(home) == {}
     person.post(f"/approvals/{asked.id}", fields, {**person.own, **person.cookie})
@@ -141,24 +143,23 @@ def test_reading_an_address_changes_nothing(running: Web, home: Path, asked: App
 def test_a_code_that_was_used_or_replaced_lets_nobody_in(running: Web) -> None:
     first = running.code
     person = Person(running)
-    wait_for(lambda: running.code != first)
     for code in (first, "", "x" * 32, running.code[:-1]):
         answer = person.post("/enter", {"code": code}, person.own)
         assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None)
 
 
 def test_a_cookie_is_good_for_one_start_and_one_browser(home: Path) -> None:
-    with web(home) as first:
-        person, port = Person(first), first.port
+    port = str(free_port())
+    with web(home, "--port", port) as first:
+        person = Person(first)
         assert person.get("/approvals").status_code == 200
         assert person.get("/approvals", {"cookie": "ironcurtain=" + "x" * 43}).status_code == 403
         twice = f"{person.cookie['cookie']}; ironcurtain=x"
         assert person.get("/approvals", {"cookie": twice}).status_code == 403
         for flag in ("HttpOnly", "SameSite=strict", "Max-Age=28800"):
             assert flag in person.set_cookie
-    with web(home, "--port", str(port)) as second:
-        stolen = httpx2.get(f"{person.base}/approvals", headers={"host": second.host, **person.cookie})
-        assert stolen.status_code == 403
+    with web(home, "--port", port) as second:
+        assert person.get("/approvals", {"host": second.host}).status_code == 403
 
 
 def test_who_has_left_is_out(running: Web) -> None:
@@ -246,8 +247,7 @@ def test_a_megabyte_of_markup_is_read_to_its_end_and_approved_in_a_real_browser(
         box = page.locator(".request")
         expect(box).to_contain_text("THE END")
         expect(page.get_by_label("I have read all of it")).to_be_disabled()
-        box.evaluate("box => box.scrollTo(0, box.scrollHeight)")
-        page.get_by_label("I have read all of it").check()
+        read_to_the_end(page)
         page.get_by_role("button", name="Approve once").click()
         expect(page.locator("#notes")).to_contain_text(f"{request.id}: approved once")
         assert "owned" not in page.title()

@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx2
 import pytest
 from e2e.program import program
-from support.deployments.proxied import wait_for
 from support.people.passkeys import NAME, PRESENT, VERIFIED, Signer
 from support.people.web import Web, answers, ask, use, web
 from support.people.web_client import Person
 from support.records.approvals import written
+from support.services.nodes import free_port
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalState
 from ironcurtain.enforcement.approvals.request import Clock, ask_again, shown_digest
@@ -176,9 +176,10 @@ def test_what_was_signed_is_good_once(
 def test_what_was_signed_before_a_restart_approves_nothing_after_it(
     home: Path, asked: ApprovalRequest, signer: Signer
 ) -> None:
-    with web(home, "--confirm") as first:
-        signed, port = signer.sign(options(Person(first), asked), first.origin), first.port
-    with web(home, "--confirm", "--port", str(port)) as second:
+    given = ("--confirm", "--port", str(free_port()))
+    with web(home, *given) as first:
+        signed = signer.sign(options(Person(first), asked), first.origin)
+    with web(home, *given) as second:
         person = Person(second)
         post(person, asked, signed)
         assert answers(home) == {}
@@ -192,7 +193,6 @@ def test_a_second_browser_without_the_passkey_approves_nothing(
     other = written("/srv/other.txt")
     ask(home, other)
     first = Person(running)
-    wait_for(lambda: len(running.said) == 2)
     second = Person(running)
     signed = signer.sign(options(first, asked), running.origin)
     post(second, asked, "")
@@ -251,7 +251,6 @@ def test_a_second_passkey_takes_the_place_of_none(home: Path, asked: ApprovalReq
 
     with web(home, "--confirm") as running:
         first = Person(running)
-        wait_for(lambda: len(running.said) == 2)
         second = Person(running)
         offered = {person: to_make(person) for person in (first, second)}
         made = Signer(credential=b"second").make(offered[second], running.origin)

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from support.people.web import Web, answers, ask, web
 from support.records.approvals import written
 from support.records.audited import write_log
+from support.services.nodes import free_port
 
 pytestmark = pytest.mark.timeout(600)
 CALLS = 5_000
@@ -82,14 +83,15 @@ def test_a_page_whose_server_was_killed_says_so_and_answers_nothing_at_the_next_
 ) -> None:
     request = written("/srv/a.txt")
     ask(home, request)
-    with web(home) as running:
-        page, port = running.enter(chromium.new_page()), running.port
+    port = str(free_port())
+    with web(home, "--port", port) as running:
+        page = running.enter(chromium.new_page())
         page.goto(f"{page.url}/{request.id}")
         expect(page.locator("#deny")).to_be_enabled()
         running.process.kill()
         running.ends = -signal.SIGKILL
         expect(page.locator("#connection")).to_contain_text("No connection")
-    with web(home, "--port", str(port)) as second:
+    with web(home, "--port", port) as second:
         expect(page.locator("#connection")).to_contain_text("This session is over.")
         for button in page.locator("main button").all():
             expect(button).to_be_disabled()

@@ -14,7 +14,7 @@ from e2e.program import in_process
 from playwright.sync_api import Browser, Page, expect
 from support.deployments.proxied import wait_for
 from support.people.passkeys import Authenticator, Signer
-from support.people.web import answers, ask, web
+from support.people.web import answers, ask, read_to_the_end, web
 from support.records.approvals import written
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
@@ -42,8 +42,7 @@ def register(page: Page) -> None:
 
 def approve(page: Page, request: ApprovalRequest, button: str = "Approve once") -> None:
     page.locator(f"#to-{request.id}").click()
-    page.locator(".request").evaluate("box => box.scrollTo(0, box.scrollHeight)")
-    page.get_by_label("I have read all of it").check()
+    read_to_the_end(page)
     page.get_by_role("button", name=button).click()
 
 
@@ -138,8 +137,7 @@ def test_it_is_readable_and_accessible_and_denies_without_javascript(
             assert found.violations_count == 0, found.generate_report()
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
         plain = chromium.new_context(java_script_enabled=False).new_page()
-        plain.goto(running.said[-1])
-        plain.get_by_role("button", name="Enter").click()
+        running.enter(plain, has_script=False)
         plain.locator(f"#to-{request.id}").click()
         plain.get_by_role("button", name="Deny").click()
         expect(plain.locator("#notes")).to_contain_text(f"{request.id}: denied")

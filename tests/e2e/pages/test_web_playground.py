@@ -16,7 +16,6 @@ from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from e2e.program import ROOT, SHIPPED
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
-from support.deployments.proxied import wait_for
 from support.people.web import Web, web
 from support.records.audited import decided, write_decisions
 
@@ -87,13 +86,7 @@ def shop(home: Path, project: Path) -> Iterator[Web]:
 
 def opened(chromium: Browser, running: Web, tool: str, **options: Any) -> Page:
     page = chromium.new_context(**options).new_page()
-    if options.get("java_script_enabled", True):
-        running.enter(page)
-    else:
-        lines = len(running.said)
-        page.goto(running.said[-1])
-        page.get_by_role("button").first.click()
-        wait_for(lambda: len(running.said) > lines)
+    running.enter(page, has_script=options.get("java_script_enabled", True))
     page.goto(f"{running.origin}/playground?tool={tool}")
     return page
 
@@ -304,9 +297,11 @@ def test_a_recorded_call_is_opened_from_its_record(chromium: Browser, running: W
 
 def keep(page: Page, id_: str, **chosen: str) -> None:
     """Have the page show the scenario."""
-    if not page.locator("[name=scenario-id]").is_visible():
+    field = page.locator("[name=scenario-id]")
+    expect(field).to_be_attached()
+    if not field.is_visible():
         page.get_by_text("Keep as scenario").click()
-    page.locator("[name=scenario-id]").fill(id_)
+    field.fill(id_)
     page.locator("[name=expect]").select_option(chosen.get("expect", ""))
     page.locator("[name=why]").fill(chosen.get("why", ""))
     page.get_by_role("button", name="Show the scenario").click()
@@ -352,6 +347,7 @@ def test_what_was_not_shown_is_not_appended(chromium: Browser, shop: Web, projec
     page = opened(chromium, shop, "shop/read_notes", java_script_enabled=False)
     argument(page, "user_id").fill("ada")
     keep(page, "shown-before")
+    expect(page.locator("#kept pre")).to_contain_text("ada")
     argument(page, "user_id").fill("blaise")
     page.get_by_role("button", name="Append it to scenarios.yaml").click()
     expect(page.locator("#kept")).to_contain_text("This is not the scenario that you were shown")

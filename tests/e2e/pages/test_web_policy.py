@@ -102,6 +102,7 @@ def test_the_sentence_that_was_chosen_stays_in_sight(chromium: Browser, running:
     shown.locator(".sentences a").last.click()
     column, chosen = shown.locator(".sentences"), shown.locator(".sentences [aria-current]")
     expect(shown.locator(".effects")).to_have_count(1)
+    shown.wait_for_load_state()
     places = [each.bounding_box() for each in (column, chosen)]
     assert places[0] is not None
     assert places[1] is not None
@@ -283,9 +284,7 @@ def test_without_javascript_sentences_cells_and_changes_are_shown(
 ) -> None:
     for server, path, ready in ((running, "/policy", ".heat"), (comparing, "/compare", "form.approve")):
         context = chromium.new_context(java_script_enabled=False)
-        shown = context.new_page()
-        shown.goto(server.said[-1])
-        shown.get_by_role("button").first.click()
+        shown = server.enter(context.new_page(), has_script=False)
         shown.goto(server.origin + path)
         expect(shown.locator(ready).first).to_be_visible(timeout=LONG)
         context.close()

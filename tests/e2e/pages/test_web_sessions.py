@@ -12,7 +12,7 @@ from e2e.program import PROGRAM
 from playwright.sync_api import expect
 from pytest_httpserver import HTTPServer
 from support.deployments.proxied import LONG, Place
-from support.people.web import web
+from support.people.web import read_to_the_end, web
 from support.services.model_server import ANTHROPIC, ModelServer
 
 pytestmark = pytest.mark.timeout(300)
@@ -49,8 +49,7 @@ def test_a_session_is_watched_and_answered_on_the_pages(tmp_path: Path, httpserv
     ):
         page = running.enter(chromium.new_page())
         page.locator("[data-row]", has_text="notes/a").click(timeout=120_000)
-        page.locator(".request").evaluate("box => box.scrollTo(0, box.scrollHeight)")
-        page.get_by_label("I have read all of it").check()
+        read_to_the_end(page)
         page.get_by_role("button", name="Approve once").click()
         page.locator("[data-row]", has_text="notes/b").click(timeout=120_000)
         page.get_by_label("Why; the agent is told this").fill("keep it")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from ironcurtain.engine.answer import EngineAnswerError
+from ironcurtain.engine.answer import EngineAnswer, EngineAnswerError
 from ironcurtain.engine.engine import Engine, EngineLimits
 from ironcurtain.engine.locate import Opa, find
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
@@ -66,6 +66,15 @@ async def rule_of(engine: Engine, policy_input: bytes) -> str:
     with pytest.raises(EngineAnswerError) as caught:
         await engine.query(policy_input)
     return caught.value.rule
+
+
+async def answered(engine: Engine) -> EngineAnswer | None:
+    """Ask an engine that was stopped; None where a busy machine takes it longer to wake."""
+    try:
+        return await engine.query(COUNT)
+    except EngineAnswerError as error:
+        assert error.rule == "engine-timeout"  # noqa: PT017 - others are failures
+        return None
 
 
 @pytest.fixture
@@ -177,10 +186,17 @@ async def test_executable_that_vanished_or_hangs_fails(opa: Opa, tmp_path: Path)
     hanging = tmp_path / "opa"
     hanging.write_text("#!/bin/sh\necho 'still thinking'\nsleep 300\n")
     hanging.chmod(0o755)
-    limits = EngineLimits(start=0.5, stop=0.2)
-    with pytest.raises(EngineFailedError, match=r"not ready within 0\.5 s: still thinking"):
-        async with Engine(Opa(hanging, opa.version, "configured"), archive(), REVISION, limits=limits):
-            pass
+    said = ""
+    for seconds in (0.5, 20):  # a busy machine may start no program within a moment
+        if "thinking" not in said:
+            limits = EngineLimits(start=seconds, stop=0.2)
+            with pytest.raises(EngineFailedError, match=f"not ready within {seconds} s") as caught:
+                async with Engine(
+                    Opa(hanging, opa.version, "configured"), archive(), REVISION, limits=limits
+                ):
+                    pass
+            said = str(caught.value)
+    assert " s: still thinking" in said
 
 
 async def test_engine_killed_in_mid_life_denies_and_stays_dead(opa: Opa) -> None:
@@ -213,7 +229,10 @@ async def test_frozen_engine_times_out_and_recovers(opa: Opa) -> None:
         os.waitpid(engine.pid, os.WUNTRACED)  # noqa: ASYNC222 - until it stands still
         assert await rule_of(engine, COUNT) == "engine-timeout"
         os.kill(engine.pid, signal.SIGCONT)
-        assert (await engine.query(COUNT)).result["count"] == 2
+        async with asyncio.timeout(60):
+            while (answer := await answered(engine)) is None:
+                pass
+        assert answer.result["count"] == 2
 
 
 async def test_frozen_engine_is_ended_all_the_same(opa: Opa) -> None:

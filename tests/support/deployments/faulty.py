@@ -35,8 +35,9 @@ async def engine_of(place: Place) -> int:
     def find() -> list[int]:
         return [pid for pid in descendants(proxy) if b"opa\0run" in _command(pid)]
 
-    await until(lambda: len(find()) == 1)  # an engine that was replaced may not have ended yet
-    return find()[0]
+    # One that was replaced may not have ended yet.
+    (engine,) = await until(lambda: found if len(found := find()) == 1 else None)
+    return int(engine)
 
 
 def _command(pid: int) -> bytes:

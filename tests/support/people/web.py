@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
+from e2e.browser import MOST
 from e2e.program import PROGRAM, environment
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest
@@ -60,13 +61,22 @@ class Web:
         """The code that was printed last."""
         return self._address[2]
 
-    def enter(self, page: Page) -> Page:
+    def enter(self, page: Page, *, has_script: bool = True) -> Page:
         """Let a browser in, as a person does: by opening the address that stands in the terminal."""
-        used = self.code
-        page.goto(self._address[0])
-        page.wait_for_url(f"{self.origin}/approvals")
-        wait_for(lambda: self.code != used)
+        page.set_default_timeout(MOST)
+        with self.uses_code():
+            page.goto(self._address[0])
+            if not has_script:
+                page.get_by_role("button", name="Enter").click()
+            page.wait_for_url(f"{self.origin}/approvals")
         return page
+
+    @contextmanager
+    def uses_code(self) -> Iterator[None]:
+        """Wait for the next code once the one that is shown was used, so that nobody after takes it again."""
+        used = self.code
+        yield
+        wait_for(lambda: self.code != used)
 
     @property
     def _address(self) -> re.Match[str]:
@@ -98,6 +108,14 @@ def web(home: Path, *options: str) -> Iterator[Web]:
         assert process.wait(LONG) == running.ends
         reading.join()
         process.stdout.close()
+
+
+def read_to_the_end(page: Page) -> None:
+    """Read the request that is shown as far as it goes, and say so."""
+    said = page.get_by_label("I have read all of it")
+    expect(said).to_be_visible()  # it stands below the request, so all of that has come
+    page.locator(".request").evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    said.check()
 
 
 def ask(home: Path, *requests: ApprovalRequest) -> None:

@@ -21,9 +21,9 @@ class Person:
         self.base = f"http://127.0.0.1:{running.port}"
         self.host = {"host": running.host}
         self.own = {**self.host, "origin": running.origin}
-        code = running.code
-        answer = self.post("/enter", {"code": code}, self.own)
-        assert answer.status_code == 303, answer.text
+        with running.uses_code():
+            answer = self.post("/enter", {"code": running.code}, self.own)
+            assert answer.status_code == 303, answer.text
         self.set_cookie = answer.headers["set-cookie"]
         self.cookie = {"cookie": self.set_cookie.partition(";")[0]}
 
@@ -32,9 +32,8 @@ class Person:
         return httpx2.get(self.base + path, headers=sent, timeout=LONG)
 
     def post(self, path: str, fields: dict[str, str], headers: dict[str, str]) -> httpx2.Response:
-        return httpx2.post(
-            self.base + path, content=urlencode(fields), headers={"content-type": FORM, **headers}
-        )
+        content, sent = urlencode(fields), {"content-type": FORM, **headers}
+        return httpx2.post(self.base + path, content=content, headers=sent, timeout=LONG)
 
     def approval(self, request: ApprovalRequest) -> dict[str, str]:
         page = self.get(f"/approvals/{request.id}").text

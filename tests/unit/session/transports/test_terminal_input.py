@@ -19,7 +19,8 @@ from ironcurtain.session.transports.terminal_input import conversation_reader, r
 async def main():
     read = conversation_reader(Path(sys.argv[2]), []) if sys.argv[1] == "words" else reader()
     reading = asyncio.ensure_future(read("> "))
-    await asyncio.sleep(1)
+    while not Path(sys.argv[3]).exists():
+        await asyncio.sleep(0.01)
     sys.stderr.write("{LATE}\\n")
     print("said:", await reading)
 
@@ -30,12 +31,19 @@ asyncio.run(main())
 @pytest.mark.parametrize("what", ["words", "answer"])
 def test_what_is_written_while_a_person_types_stands_above_their_line(tmp_path: Path, what: str) -> None:
     pieces: list[bytes] = []
+    typed = tmp_path / "typed"
+
+    def look(shown: str) -> None:
+        if shown.endswith("tidy"):
+            typed.touch()
+
     code, printed = converse(
-        [sys.executable, "-c", PROGRAM, what, str(tmp_path / "history")],
+        [sys.executable, "-c", PROGRAM, what, str(tmp_path / "history"), str(typed)],
         tmp_path,
         {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
         (">", "tidy"),
         ("28 tools", " up\r"),
+        look=look,
         keep=pieces.append,
     )
     assert code == 0, printed
@@ -48,10 +56,10 @@ def test_lines_are_read_whether_or_not_they_can_be_remembered(tmp_path: Path, hi
     (tmp_path / "directory").mkdir()
     for _ in range(2):
         code, printed = converse(
-            [sys.executable, "-c", PROGRAM, "words", str(tmp_path / history)],
+            [sys.executable, "-c", PROGRAM, "words", str(tmp_path / history), str(tmp_path)],
             tmp_path,
             {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
-            ("28 tools", "tidy up\r"),
+            (">", "tidy up\r"),
         )
         assert code == 0, printed
         assert "said: tidy up" in printed
