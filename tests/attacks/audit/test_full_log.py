@@ -6,13 +6,13 @@ Held by: deny where no record can be written.
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from pathlib import Path
 
 import pytest
 from mcp import Client
-from support.deployments.proxied import Place, descendants, until, visit_all
+from support.deployments.faulty import no_room, proxy_of
+from support.deployments.proxied import Place, until, visit_all
 
 pytestmark = [
     pytest.mark.timeout(600),
@@ -20,25 +20,17 @@ pytestmark = [
 ]
 
 
-def _limit(size: int) -> None:
-    """Let the proxy write no file beyond a size: to it, that is a full disk."""
-    for pid in descendants(os.getpid()):
-        if b"proxy\0--bundle" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-
 async def _filled(client: Client, place: Place) -> None:
     log = place.home / ".ironcurtain" / "audit" / "test.jsonl"
     assert not (await client.call_tool("fix__echo", {"text": "before"})).is_error
     await until(lambda: place.ends() == ["ok"])
-    _limit(log.stat().st_size)
-    os.kill(place.sent()[-1]["pid"], 9)
-    # What is told of its next start cannot be recorded; it starts all the same, and no call is sent.
-    await until(lambda: "not recorded" in place.said)
-    await until(lambda: place.said.count("server fix: 22 tools") == 2)
-    assert (await client.call_tool("fix__echo", {"text": "meanwhile"})).is_error
-    assert place.said.count("it is started again") == 1
-    _limit(resource.RLIM_INFINITY)
+    with no_room(await proxy_of(place), log.stat().st_size):
+        os.kill(place.sent()[-1]["pid"], 9)
+        # What is told of its next start cannot be recorded; it starts all the same, and no call is sent.
+        await until(lambda: "not recorded" in place.said)
+        await until(lambda: place.said.count("server fix: 22 tools") == 2)
+        assert (await client.call_tool("fix__echo", {"text": "meanwhile"})).is_error
+        assert place.said.count("it is started again") == 1
     assert not (await client.call_tool("fix__echo", {"text": "after"})).is_error
     assert [entry["arguments"]["text"] for entry in place.sent()] == ["before", "after"]
     assert place.said.count("it is started again") == 1

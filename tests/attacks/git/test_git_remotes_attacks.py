@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from support.deployments.proxied import is_alive, wait_for
 from support.machines.git import git_environment
 
 from ironcurtain.decision.canonical.git.process import Git
@@ -166,13 +166,7 @@ def test_a_git_that_hangs_is_ended_with_all_it_started(work: Path, environ: dict
     (directory / "git").chmod(0o755)
     slow = environ | {"PATH": f"{directory}:{environ['PATH']}"}
     assert "seconds" in str(remote_urls(str(work), "origin", git=Git.of(slow)).unresolved)
-    for _ in range(100):
-        state = Path(f"/proc/{child.read_text().strip()}/stat")
-        if not state.exists() or state.read_text().split(")")[1].split()[0] == "Z":
-            break
-        time.sleep(0.05)
-    else:
-        pytest.fail("what git started is still there")
+    wait_for(lambda: not is_alive(int(child.read_text())))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a directory of another owner")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from e2e.program import PROGRAM, ROOT, Ended, environment, in_process, program
 from fixtures.tiny_project import ANNOTATIONS, RULES, answer, tree, write_project, write_server
+from support.deployments.proxied import is_alive
 
 from ironcurtain.compiler.publish.publish import only_one
 
@@ -177,17 +178,10 @@ def test_interrupted_in_mid_run_leaves_nothing_behind(project: Path) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=300)
     assert process.returncode == 130
-    assert not [pid for pid in children if alive(pid)]
+    assert not [pid for pid in children if is_alive(pid)]
     assert tree(project) == {**before, "mcp-servers.json": server_file}
 
 
 def descendants(pid: int) -> list[int]:
     text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(child) for child in text.split()]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
-        return False

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from anyio.from_thread import start_blocking_portal
+from support.deployments.proxied import is_alive
 
 from ironcurtain.engine.answer import EngineAnswer, EngineAnswerError
 from ironcurtain.engine.engine import Engine, EngineLimits
@@ -87,13 +88,6 @@ def parent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def listing(parent: Path, pattern: str = "engine-*") -> list[Path]:
     return list(parent.glob(f"ironcurtain-*/{pattern}"))
-
-
-def running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 async def test_decision_and_health(opa: Opa) -> None:
@@ -240,7 +234,7 @@ async def test_frozen_engine_is_ended_all_the_same(opa: Opa) -> None:
         pid = engine.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
-    assert not running(pid)
+    assert not is_alive(pid)
 
 
 async def test_vanished_socket_is_unreachable(opa: Opa, parent: Path) -> None:
@@ -258,7 +252,7 @@ async def test_closing_leaves_nothing(opa: Opa, parent: Path) -> None:
         pid = engine.pid
         assert len(listing(parent)) == 1
     assert pid is not None
-    assert not running(pid)
+    assert not is_alive(pid)
     assert listing(parent) == []
     assert await rule_of(engine, COUNT) == "engine-dead"
     assert not await engine.health()

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from support.deployments.proxied import LONG, is_alive, wait_for
 
 from ironcurtain.engine import parent_death
 from ironcurtain.engine.engine import Engine
@@ -99,21 +100,6 @@ def contents(directory: Path) -> list[bytes]:
 def socket_inodes(pid: int | None) -> set[str]:
     links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
     return {link[8:-1] for link in links if link.startswith("socket:[")}
-
-
-def running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def gone(pid: int) -> bool:
-    for _ in range(1000):
-        if not running(pid):
-            return True
-        time.sleep(0.01)
-    return False
 
 
 async def test_attack_other_users_cannot_reach_the_socket(place: tuple[Engine, Path]) -> None:
@@ -220,9 +206,9 @@ def test_attack_killing_the_owner_leaves_no_engine(tmp_path: Path, number: signa
         assert owner.stdout is not None
         pid, verdict = owner.stdout.readline().split()
         assert verdict == "deny"
-        assert running(int(pid))
+        assert is_alive(int(pid))
         owner.send_signal(number)
-    assert gone(int(pid))
+    wait_for(lambda: not is_alive(int(pid)))
 
 
 def test_attack_owner_gone_before_the_launcher_asks(tmp_path: Path) -> None:
@@ -245,11 +231,11 @@ def test_attack_owner_gone_where_the_kernel_does_not_help(tmp_path: Path) -> Non
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
             time.sleep(0.01)
         child = int((tmp_path / "pid").read_text())
-        assert running(child)
+        assert is_alive(child)
         assert supervisor.stdin is not None
         supervisor.stdin.close()
-        assert supervisor.wait(30) != 0 or gone(child)
-    assert gone(child)
+        supervisor.wait(LONG)
+    wait_for(lambda: not is_alive(child))
 
 
 def test_attack_answer_of_a_hijacked_socket_without_the_revision(tmp_path: Path) -> None:

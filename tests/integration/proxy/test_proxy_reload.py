@@ -12,7 +12,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from support.deployments.proxied import Place, descendants, rules, text_of, until, visit_all
+from support.deployments.proxied import LONG, Place, descendants, rules, text_of, until, visit_all
 from support.projects.policies import rule
 
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
@@ -33,7 +33,7 @@ async def a_new_bundle_takes_over_while_calls_are_in_flight(client: Client, plac
         await until(lambda: any(entry.get("tool") == "slow" for entry in place.sent()))
         place.publish(NO_ECHO, place.names)
         number = 0
-        with anyio.fail_after(30):
+        with anyio.fail_after(LONG):
             while not (await client.call_tool("fix__echo", {"data": number})).is_error:
                 number += 1
     assert not outcomes[0].is_error
@@ -68,7 +68,7 @@ async def sighup_reloads(client: Client, place: Place) -> None:
     (proxy,) = [pid for pid in descendants(os.getpid()) if _command(pid, b"proxy\x00--bundle", place)]
     os.kill(proxy, signal.SIGHUP)
     await until(lambda: len(events(place, "reload")) == 2)
-    with anyio.fail_after(30):
+    with anyio.fail_after(LONG):
         while (await client.call_tool("fix__echo", {"data": len(place.decisions)})).is_error:  # noqa: ASYNC110
             await anyio.sleep(0.05)
 
@@ -126,7 +126,7 @@ def test_servers_hear_what_a_new_policy_lets_them_ask(tmp_path: Path) -> None:
             assert "go on" not in await asked()
             place.publish(rules("mcp/sampling"), place.names)
             await until(lambda: events(place, "reload"))
-            with anyio.fail_after(60):
+            with anyio.fail_after(LONG):
                 while "go on" not in await asked():  # noqa: ASYNC110
                     await anyio.sleep(3.1)  # the breaker counts equal calls
 

@@ -12,12 +12,12 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
+from support.deployments.faulty import engine_of
 from support.deployments.proxied import (
     LONG,
     PLAIN,
     Living,
     Place,
-    descendants,
     text_of,
     until,
     visit_all,
@@ -94,8 +94,7 @@ async def a_server_that_floods(client: Client, place: Place) -> None:
 
 
 async def an_engine_that_is_killed(client: Client, place: Place) -> None:
-    (engine,) = [pid for pid in descendants(os.getpid()) if _is(pid, b"opa\x00run") and _of(pid, place)]
-    os.kill(engine, signal.SIGKILL)
+    os.kill(await engine_of(place), signal.SIGKILL)
     refused = await client.call_tool("two__echo", {"text": "during"})
     if refused.is_error:
         assert place.decisions[-1]["rule"] in {"engine-dead", "engine-unreachable"}
@@ -103,18 +102,6 @@ async def an_engine_that_is_killed(client: Client, place: Place) -> None:
     assert (await client.list_tools()).tools
     await until(lambda: "has been started anew" in place.said)
     await works(client)
-
-
-def _is(pid: int, words: bytes) -> bool:
-    try:
-        return words in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-
-
-def _of(pid: int, place: Place) -> bool:
-    parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return _is(parent, str(place.bundle).encode())
 
 
 VISITS = {

@@ -27,6 +27,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from support.services.nodes import free_port
+
 PROGRAM = shutil.which("docker-registry") or shutil.which("registry")
 NEEDS_REGISTRY = pytest.mark.skipif(
     PROGRAM is None, reason="needs an OCI registry: the package docker-registry is not installed"
@@ -63,9 +65,7 @@ class Registry:
 def oci_registry(directory: Path, auth: dict[str, Any] | None = None) -> Iterator[Registry]:
     """Run a registry whose files lie in a directory; it is stopped at the end."""
     assert PROGRAM is not None
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     root = directory / "registry"
     config = {
         "version": "0.1",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from pathlib import Path
 
 import pytest
+from support.deployments.proxied import is_alive, wait_for
 from support.documents import at, object_at
 
 from ironcurtain.engine.command import CAPABILITIES, OpaCommand
@@ -216,11 +215,7 @@ def test_opa_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
         if (tmp_path / "child").exists():
             break
     child = int((tmp_path / "child").read_text())
-    for _ in range(500):
-        if not _running(child):
-            break
-        time.sleep(0.01)
-    assert not _running(child)
+    wait_for(lambda: not is_alive(child))
 
 
 def test_opa_that_talks_nonsense_fails(tmp_path: Path) -> None:
@@ -232,11 +227,3 @@ def test_opa_that_talks_nonsense_fails(tmp_path: Path) -> None:
 def test_opa_that_does_not_run_fails(tmp_path: Path) -> None:
     with pytest.raises(EngineFailedError):
         OpaCommand(Opa(tmp_path / "gone", "1.22.2", "configured")).eval("data")
-
-
-def _running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (ProcessLookupError, FileNotFoundError):
-        return False
