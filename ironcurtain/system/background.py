@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 G = TypeVar("G")
 T = TypeVar("T")
@@ -65,6 +65,28 @@ def in_background(work: Callable[[], T]) -> Iterator[Future[T]]:
         except BaseException:
             scope.end()
             raise
+
+
+class Once(Generic[T]):
+    """Some work that is done when its result is first asked for; who asks meanwhile waits for that.
+
+    Work that raises is done again for whoever asks next.
+
+    Args:
+        work: The work.
+    """
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._lock = threading.Lock()
+        self._results: list[T] = []
+
+    def __call__(self) -> T:
+        """Return the result."""
+        with self._lock:
+            if not self._results:
+                self._results.append(self._work())
+            return self._results[0]
 
 
 @contextmanager

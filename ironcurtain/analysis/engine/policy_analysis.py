@@ -64,6 +64,23 @@ class PlainAnalysis(PolicyAnalysis):
     order: tuple[()] = ()
 
 
+@dataclass(frozen=True)
+class _Unasked:
+    """The calls of a bundle's tools told apart, before OPA is asked about them."""
+
+    policies: PoliciesUnderTest
+    spaces: tuple[CallSpace, ...]
+    guarantees: tuple[ReadGuarantee, ...] = ()
+    sequences: tuple[ReadSequence, ...] = ()
+    order: tuple[str, ...] = ()
+
+    def asked(self, examined: Sequence[Examined]) -> PolicyAnalysis:
+        return PolicyAnalysis(self.policies, _by_tool(examined), self.guarantees, self.sequences, self.order)
+
+    def asked_plainly(self, examined: Sequence[Examined]) -> PlainAnalysis:
+        return PlainAnalysis(self.policies, _by_tool(examined))
+
+
 def analyse_policy(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> PlainAnalysis:
     """Examine a bundle in an assumed world; the result serves the matrix, findings and coverage alike.
 
@@ -77,9 +94,8 @@ def analyse_policy(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Pl
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
-    policies = load_policies([bundle], world)
-    spaces = [CallSpace(server, tool, policies) for server, tool in _tools(PolicyContent.of(bundle))]
-    return PlainAnalysis(policies, _examined(spaces, opa))
+    plain = _told_apart_by_rules(bundle, world)
+    return plain.asked_plainly(examine(plain.spaces, opa))
 
 
 def analyse_with_guarantees(
@@ -105,6 +121,34 @@ def analyse_with_guarantees(
         EngineFailedError: If OPA does not run.
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
+    told = _told_apart_by_guarantees(bundle, world, guarantees, only_guaranteed=only_guaranteed)
+    return told.asked(examine(told.spaces, opa))
+
+
+def analyse_both_ways(
+    bundle: Bundle, world: DescribedWorld, opa: OpaCommand, guarantees: Guarantees
+) -> tuple[PlainAnalysis, PolicyAnalysis]:
+    """Return what `analyse_policy` and `analyse_with_guarantees` do; OPA is asked about both in one run.
+
+    Raises:
+        IronCurtainError: As they do.
+    """
+    told = _told_apart_by_guarantees(bundle, world, guarantees)
+    plain = _told_apart_by_rules(bundle, world)
+    examined = examine((*plain.spaces, *told.spaces), opa)
+    first = len(plain.spaces)
+    return plain.asked_plainly(examined[:first]), told.asked(examined[first:])
+
+
+def _told_apart_by_rules(bundle: Bundle, world: DescribedWorld) -> _Unasked:
+    policies = load_policies([bundle], world)
+    tools = _tools(PolicyContent.of(bundle))
+    return _Unasked(policies, tuple(CallSpace(server, tool, policies) for server, tool in tools))
+
+
+def _told_apart_by_guarantees(
+    bundle: Bundle, world: DescribedWorld, guarantees: Guarantees | None, *, only_guaranteed: bool = False
+) -> _Unasked:
     content = PolicyContent.of(bundle)
     registry = Registry(content.annotations.roles)
     read = tuple(read_guarantees(guarantees, content, registry, world)) if guarantees else ()
@@ -121,11 +165,11 @@ def analyse_with_guarantees(
         if about or not only_guaranteed:
             more = [predicate for guarantee in about for predicate in guarantee.predicates]
             spaces.append(CallSpace(server, tool, policies, more))
-    return PolicyAnalysis(policies, _examined(spaces, opa), read, sequences, order)
+    return _Unasked(policies, tuple(spaces), read, sequences, order)
 
 
-def _examined(spaces: Sequence[CallSpace], opa: OpaCommand) -> dict[tuple[str, str], Examined]:
-    return {(one.space.server, one.space.tool): one for one in examine(spaces, opa)}
+def _by_tool(examined: Sequence[Examined]) -> dict[tuple[str, str], Examined]:
+    return {(one.space.server, one.space.tool): one for one in examined}
 
 
 def _tools(content: PolicyContent) -> list[tuple[str, str]]:

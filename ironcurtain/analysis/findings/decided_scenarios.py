@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+from ironcurtain.analysis.sequences.steps import follow_steps
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
-from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.scenarios import Scenario, Scenarios
 
 RECORD = "generated"
 """The origin of scenarios whose expectation was taken from the policy: they demand nothing."""
@@ -36,6 +38,27 @@ class DecidedScenarios:
             for rule in (decision.rule, *(resource.rule for resource in decision.subjects)):
                 first.setdefault(rule, id_)
         return first
+
+    def demanded_of(self, scenarios: Sequence[Scenario]) -> DecidedScenarios:
+        """Return those of some scenarios that demand something."""
+        listed = tuple(scenario for scenario in scenarios if scenario.origin != RECORD)
+        prepared = {scenario.id: self.prepared[scenario.id] for scenario in listed}
+        decisions = {scenario.id: self.decisions[scenario.id] for scenario in listed}
+        return DecidedScenarios(listed, prepared, decisions)
+
+
+def decide_all(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> DecidedScenarios:
+    """Decide all scenarios, records and steps among them, each step as a call of its own.
+
+    Raises:
+        ScenarioError: As `follow_steps`.
+        EngineFailedError: If OPA does not run.
+        VerificationError: If a decision is undefined.
+    """
+    policy = load_described(bundle, scenarios.world)
+    followed = follow_steps(scenarios, policy)
+    prepared = {**prepare_scenarios(followed.scenarios, policy), **followed.refused}
+    return DecidedScenarios(followed.scenarios, prepared, decide_prepared(prepared, bundle, policy, opa))
 
 
 def demanded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> DecidedScenarios:

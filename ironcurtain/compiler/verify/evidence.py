@@ -6,6 +6,7 @@ findings and coverage speak of all calls, not of examples (see `ironcurtain.anal
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +17,8 @@ from ironcurtain.analysis.coverage.report import CoverageReport
 from ironcurtain.analysis.engine.policy_analysis import (
     PlainAnalysis,
     PolicyAnalysis,
+    analyse_both_ways,
     analyse_policy,
-    analyse_with_guarantees,
 )
 from ironcurtain.analysis.findings import findings
 from ironcurtain.analysis.findings.context import FindingContext
@@ -47,12 +48,14 @@ class Evidence:
     Attributes:
         scenarios: The world to assume, and the scenarios that demand something; records count for nothing.
         guarantees: What it must never and must always do, if there is a file of them.
+        decide: Returns what the bundle decides of all scenarios, where others need that, too.
     """
 
     bundle: Bundle
     scenarios: Scenarios
     guarantees: Guarantees | None
     opa: Opa
+    decide: Callable[[], DecidedScenarios] | None = None
 
     @cached_property
     def engine(self) -> OpaCommand:
@@ -62,7 +65,15 @@ class Evidence:
     @cached_property
     def _exact(self) -> PlainAnalysis:
         """The whole policy examined."""
-        return analyse_policy(self.bundle, self.scenarios.world, self.engine)
+        return self._both_ways[0]
+
+    @cached_property
+    def _both_ways(self) -> tuple[PlainAnalysis, PolicyAnalysis]:
+        """The whole policy examined by itself, and for its guarantees; twice the former if there are none."""
+        if self.guarantees is None:
+            plain = analyse_policy(self.bundle, self.scenarios.world, self.engine)
+            return plain, plain
+        return analyse_both_ways(self.bundle, self.scenarios.world, self.engine, self.guarantees)
 
     @cached_property
     def examined(self) -> PlainAnalysis:
@@ -74,7 +85,7 @@ class Evidence:
         """The whole policy examined for its guarantees, and held against the scenarios, too."""
         if self.guarantees is None:
             return self.examined
-        found = analyse_with_guarantees(self.bundle, self.scenarios.world, self.engine, self.guarantees)
+        found = self._both_ways[1]
         return overruled(found, contradictions(found, self._decided))
 
     @cached_property
@@ -116,7 +127,9 @@ class Evidence:
 
     @cached_property
     def _decided(self) -> DecidedScenarios:
-        return demanded(self._exact, self._listed, self.engine)
+        if self.decide is None:
+            return demanded(self._exact, self._listed, self.engine)
+        return self.decide().demanded_of(self._listed)
 
     def gathered(self) -> Evidence:
         """Work out all parts that speak of all calls, and return the same evidence."""

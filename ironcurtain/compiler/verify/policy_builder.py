@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
+from ironcurtain.analysis.findings.decided_scenarios import decide_all
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import CustomModule
@@ -23,6 +25,7 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.background import Once
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class PolicyBuilder:
         """Make a draft's bundle and verify it."""
         demanded = self.demanded(draft)
         bundle = self.tested(draft.policy, demanded)
-        return TriedDraft(bundle, verify(bundle, demanded, self.opa))
+        decide = Once(partial(decide_all, bundle, demanded, OpaCommand(self.opa)))
+        return TriedDraft(bundle, verify(bundle, demanded, self.opa, decide), decide)
 
     def attempt(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision]:
         """Decide calls on a bundle, in their order."""

@@ -7,13 +7,14 @@ was there before, what is still open becomes questions to a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias, get_args
 
 from pydantic import ValidationError
 
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
 from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.lists.lists import used_lists
@@ -67,10 +68,15 @@ class RepairDraft:
 
 @dataclass(frozen=True)
 class TriedDraft:
-    """A draft as the engine saw it."""
+    """A draft as the engine saw it.
+
+    Attributes:
+        decide: Returns what the bundle decides of all scenarios, which the verification is about.
+    """
 
     bundle: Bundle
     verification: Verification
+    decide: Callable[[], DecidedScenarios]
 
 
 class RepairBackend(Protocol):

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_clause, wrong_clause
-from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
-from ironcurtain.analysis.sequences.steps import follow_steps
+from ironcurtain.analysis.findings.decided_scenarios import RECORD, DecidedScenarios, decide_all
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.revision import is_test
@@ -74,8 +73,19 @@ REJECTED = "opa check"
 _TESTED = "opa check, opa test"
 
 
-def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
+def verify(
+    bundle: Bundle,
+    scenarios: Scenarios,
+    opa: Opa,
+    decide: Callable[[], DecidedScenarios] | None = None,
+) -> Verification:
     """Verify a bundle against scenarios.
+
+    Args:
+        bundle: The bundle.
+        scenarios: The scenarios.
+        opa: The engine.
+        decide: Returns what the bundle decides of all the scenarios, where others need that, too.
 
     Returns:
         The result, whether good or bad; `ok` says which.
@@ -85,10 +95,10 @@ def verify(bundle: Bundle, scenarios: Scenarios, opa: Opa) -> Verification:
         VerificationError: If a decision is undefined, so that nothing can be said.
     """
     engine = OpaCommand(opa)
-    with in_background(partial(_scenarios, bundle, scenarios, engine)) as deciding:
+    with in_background(decide or partial(decide_all, bundle, scenarios, engine)) as deciding:
         checks = [_revision(bundle), _opa_check(bundle, engine)]
         # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
-        outcome = deciding.result() if checks[-1].name != REJECTED else _DecidedScenario()
+        outcome = _judged(deciding.result(), bundle) if checks[-1].name != REJECTED else _Judged()
     checks += outcome.checks
     return Verification(
         ok=all(check.ok for check in checks),
@@ -118,7 +128,7 @@ def with_records(verification: Verification, records: Sequence[Scenario]) -> Ver
 
 
 @dataclass(frozen=True)
-class _DecidedScenario:
+class _Judged:
     checks: tuple[VerificationCheck, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
 
@@ -144,22 +154,18 @@ def _opa_check(bundle: Bundle, opa: OpaCommand) -> VerificationCheck:
     return VerificationCheck(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
 
 
-def _scenarios(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> _DecidedScenario:
-    policy = load_described(bundle, scenarios.world)
-    followed = follow_steps(scenarios, policy)
-    prepared = {**prepare_scenarios(followed.scenarios, policy), **followed.refused}
-    decisions = decide_prepared(prepared, bundle, policy, opa)
-    listed, content = followed.scenarios, PolicyContent.of(bundle)
-    mismatches = ((s.id, _mismatch(s, decisions[s.id], content)) for s in listed)
+def _judged(decided: DecidedScenarios, bundle: Bundle) -> _Judged:
+    listed, content = decided.scenarios, PolicyContent.of(bundle)
+    mismatches = ((s.id, _mismatch(s, decided.decisions[s.id], content)) for s in listed)
     failed = {id_: mismatch for id_, mismatch in mismatches if mismatch is not None}
     # A record repeats what a policy did; only what somebody demanded can show that it is right.
-    demanded = [s.id for s in listed if s.origin != "generated"]
-    records = [s.id for s in listed if s.origin == "generated"]
+    demanded = [s.id for s in listed if s.origin != RECORD]
+    records = [s.id for s in listed if s.origin == RECORD]
     checks = [
         _check("scenarios", demanded, failed),
         *([_check("records", records, failed)] if records else []),
     ]
-    return _DecidedScenario(tuple(checks), tuple(failed.values()))
+    return _Judged(tuple(checks), tuple(failed.values()))
 
 
 def _check(name: str, ids: Sequence[str], failed: Collection[str]) -> VerificationCheck:

@@ -114,7 +114,7 @@ class PolicyUnderReview:
     @cached_property
     def verification(self) -> Verification:
         """Manifest, Rego, Rego tests, scenarios and records."""
-        return self.known or verify(self.bundle, self.scenarios, self.evidence.opa)
+        return self.known or verify(self.bundle, self.scenarios, self.evidence.opa, self.evidence.decide)
 
     @cached_property
     def content(self) -> PolicyContent:

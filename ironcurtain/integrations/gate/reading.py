@@ -14,12 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ironcurtain.analysis.findings.decided_scenarios import decide_all
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.verify.evidence import FILE_NAME, Evidence
 from ironcurtain.compiler.verify.gate_report import Check
 from ironcurtain.compiler.verify.verify import verify_itself
+from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
@@ -29,6 +31,7 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
 from ironcurtain.settings import Settings, find_settings, load_settings
+from ironcurtain.system.background import Once
 from ironcurtain.system.files import has_content, load, read_bytes
 
 if TYPE_CHECKING:
@@ -97,6 +100,7 @@ def read_policy_under_review(bundle: Bundle, given: GateInputs, opa: Opa, today:
         scenarios=scenarios,
         guarantees=load(guarantees, Guarantees) if given.guarantees or has_content(guarantees) else None,
         opa=opa,
+        decide=Once(partial(decide_all, bundle, scenarios, OpaCommand(opa))),
     )
     reviewed = _reviewed(evidence, scenarios, project, beside, today)
     matrix = reviewed.matrix_file.path

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from ironcurtain.system.background import in_background
+from ironcurtain.system.background import Once, in_background
 from ironcurtain.system.subprocess_runner import ProcessOutput, run
 
 LONG = 600.0
@@ -74,3 +74,33 @@ def test_work_beside_work_ends_with_it(tmp_path: Path) -> None:
         return inner.result()
 
     assert left(outer, tmp_path, KeyboardInterrupt).result().status < 0
+
+
+def test_work_that_many_ask_for_is_done_once() -> None:
+    begun: list[int] = []
+
+    def work() -> list[int]:
+        begun.append(len(begun))
+        time.sleep(0.05)  # so that the others ask while it is done
+        return begun
+
+    once = Once(work)
+    with in_background(once) as first, in_background(once) as second:
+        assert once() is begun
+    assert first.result() is second.result() is begun
+    assert begun == [0]
+
+
+def test_work_that_failed_is_done_again() -> None:
+    answers = iter([ValueError("busy"), 1])
+
+    def work() -> int:
+        answer = next(answers)
+        if isinstance(answer, ValueError):
+            raise answer
+        return answer
+
+    once = Once(work)
+    with pytest.raises(ValueError, match="busy"):
+        once()
+    assert once() == 1
