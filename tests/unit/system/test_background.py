@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_work_that_many_ask_for_is_done_once() -> None:
 
 
 def test_work_that_failed_is_done_again() -> None:
-    answers = iter([ValueError("busy"), 1])
+    answers: Iterator[ValueError | int] = iter([ValueError("busy"), 1])
 
     def work() -> int:
         answer = next(answers)
