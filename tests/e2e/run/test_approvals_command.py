@@ -294,10 +294,16 @@ def test_answers_as_json(approvals: Approvals, place: Rendezvous) -> None:
     assert said == {"request": request.id, "verdict": "approved", "scope": "once"}
 
 
+def clock_in(hours: int) -> datetime:
+    """Return the next moment at which the clock on the wall shows what it will show in some hours."""
+    shown = (datetime.now(UTC) + timedelta(hours=hours)).astimezone().replace(tzinfo=None)
+    return shown.astimezone()  # of two such moments, at the end of summer time, the first
+
+
 def test_an_approval_that_ends_at_a_time(approvals: Approvals, place: Rendezvous) -> None:
     request = written()
     asked(place, request)
-    until = (datetime.now(UTC) + timedelta(hours=2)).astimezone()
+    until = clock_in(2)
     ended = approvals("approve", request.id, "--yes", "--until", f"{until:%H:%M}")
     assert ended.code == 0
     assert ended.out == f"{request.id}: approved for this session, until {until:%H:%M %Z}\n"
@@ -510,7 +516,7 @@ def test_any_other_word_leaves_a_watched_call_waiting(typed: str, place: Rendezv
 def test_a_watched_call_is_approved_until_a_time(place: Rendezvous) -> None:
     request = written()
     asked(place, request)
-    until = (datetime.now(UTC) + timedelta(hours=3)).astimezone()
+    until = clock_in(3)
     with terminal(place, "--watch") as (process, screen):
         read_until(screen, request.id)
         os.write(screen, b"\n")

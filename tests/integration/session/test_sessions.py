@@ -16,7 +16,7 @@ import anyio
 import pytest
 from support.deployments.proxied import until
 from support.deployments.stage import Stage
-from support.services.model_server import ANTHROPIC, DIALECTS, Dialect, raw, slow
+from support.services.model_server import ANTHROPIC, DIALECTS, Dialect, raw
 from werkzeug import Response
 
 from ironcurtain.errors import ModelFailedError, SessionError, UsageError
@@ -393,15 +393,22 @@ def test_turns_that_fail_one_after_another_are_counted_and_said_once(stage: Call
 
 
 def test_a_second_turn_beside_one_and_a_closed_session_are_errors(stage: Callable[..., Stage]) -> None:
-    play = stage(slow(1.0), ANTHROPIC.answer("Late."))
+    over = threading.Event()
+
+    def silent() -> Response:
+        over.wait(60)
+        return ANTHROPIC.answer("Late.")()
+
+    play = stage(silent)
 
     async def story() -> None:
         async with play.session() as session, anyio.create_task_group() as tasks:
             tasks.start_soon(_quietly, session)
-            await anyio.sleep(0.2)
+            await until(lambda: play.model.requests)
             with pytest.raises(SessionError, match="runs already"):
                 await session.send("Too early")
             session.cancel()
+            over.set()
         with pytest.raises(SessionError, match="closed"):
             await session.send("Too late")
 
