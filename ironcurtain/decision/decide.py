@@ -241,8 +241,10 @@ def _value(arguments: JsonSource | bytes) -> JsonValue:
 
 
 def _caller(call: Call, policy: LoadedPolicy) -> dict[str, JsonValue]:
+    if not call.caller:
+        return policy.canonical_caller({})
     try:
-        return policy.canonical_caller(json_text.members(json_text.plain(dict(call.caller or {}))))
+        return policy.canonical_caller(json_text.members(json_text.plain(dict(call.caller))))
     except (json_text.MalformedJsonError, TypeError, ValueError):
         raise Refusal(
             ReservedRule.MALFORMED_CALL, "The facts about the caller are no strict JSON object."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.refusal import Refusal
@@ -81,7 +81,7 @@ def merge(
         base: Server, tool, revision and drift check of the call; its verdict is replaced.
         clauses: The constitution's clauses by id, in their own words.
     """
-    decided = {s.id: _resource_decision(s, minimum, answer) for s in resources}
+    decided = _RESOURCES.validate_python([_resource_decision(s, minimum, answer) for s in resources])
     rule, reason, clause, verdict = answer.rule, answer.reason, answer.clause, answer.verdict
     if minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
         rule, reason = minimum.escalated[min(minimum.escalated)]
@@ -93,23 +93,29 @@ def merge(
             "reason": reason,
             "clause": clause,
             "clause_text": clauses.get(clause) if clause else None,
-            "subjects": tuple(decided[s.id] for s in resources),
+            "subjects": decided,
             "arguments": dict(arguments),
         }
     )
 
 
-def _resource_decision(resource: Resource, minimum: MinimumVerdict, answer: PolicyAnswer) -> ResourceDecision:
+_RESOURCES: TypeAdapter[tuple[ResourceDecision, ...]] = TypeAdapter(tuple[ResourceDecision, ...])
+"""A call may name thousands of resources: made together they take a third of the time."""
+
+
+def _resource_decision(
+    resource: Resource, minimum: MinimumVerdict, answer: PolicyAnswer
+) -> dict[str, object]:
     said = answer.subjects[resource.id]
     verdict, rule = said.verdict, said.rule
     if resource.id in minimum.escalated and verdict.severity < Verdict.ESCALATE.severity:
         verdict, rule = Verdict.ESCALATE, minimum.escalated[resource.id][0]
-    return ResourceDecision(
-        at=resource.at,
-        also_at=resource.also_at,
-        role=resource.role.name,
-        value=resource.value,
-        verdict=verdict,
-        rule=rule,
-        discharged=resource.id in minimum.discharged,
-    )
+    return {
+        "at": resource.at,
+        "also_at": resource.also_at,
+        "role": resource.role.name,
+        "value": resource.value,
+        "verdict": verdict,
+        "rule": rule,
+        "discharged": resource.id in minimum.discharged,
+    }

@@ -9,6 +9,7 @@ look.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from json.encoder import encode_basestring
 from typing import NotRequired, Protocol, TypedDict, cast
 
@@ -124,7 +125,8 @@ def _bytes(value: JsonSource) -> int:
 
 
 def _text_bytes(text: str) -> int:
-    return len(encode_basestring(text).encode())
+    quoted = encode_basestring(text)
+    return len(quoted) if quoted.isascii() else len(quoted.encode())
 
 
 class _Size:
@@ -146,20 +148,31 @@ class _Derived:
     def __init__(self, patterns: Patterns, size: _Size) -> None:
         self._patterns = patterns
         self._size = size
-        self._roles: dict[str, dict[str, bool]] = {}
-        self._within: dict[str, dict[str, dict[str, bool]]] = {}
+        self._roles: defaultdict[str, list[str]] = defaultdict(list)
+        # Many resources of one call lie in few directories, so that the same patterns cover them.
+        self._alike: defaultdict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
 
     def add(self, resource: Resource) -> None:
         role = resource.role
-        self._roles.setdefault(role.name, {})[resource.id] = True
+        self._roles[role.name].append(resource.id)
         if not role.resource or resource.unresolved is not None:
             return
         covering = self._patterns.covering(role, resource.resource)
-        within = self._within.setdefault(role.name, {}) if covering else {}
-        for pattern in covering:
-            within.setdefault(pattern, {})[resource.id] = True
-        self._size.add(_BYTES_PER_MEMBERSHIP * len(covering))
+        if covering:
+            self._alike[role.name, covering].append(resource.id)
+            self._size.add(_BYTES_PER_MEMBERSHIP * len(covering))
 
     def members(self) -> DerivedInput:
-        patterns = {role: sorted(within) for role, within in self._within.items()}
-        return {"roles": self._roles, "patterns": patterns, "within": self._within}
+        covered: dict[str, defaultdict[str, list[str]]] = {}
+        for (role, covering), ids in self._alike.items():
+            by_pattern = covered.setdefault(role, defaultdict(list))
+            for pattern in covering:
+                by_pattern[pattern] += ids
+        return {
+            "roles": {role: dict.fromkeys(ids, True) for role, ids in self._roles.items()},
+            "patterns": {role: sorted(by_pattern) for role, by_pattern in covered.items()},
+            "within": {
+                role: {pattern: dict.fromkeys(sorted(ids), True) for pattern, ids in by_pattern.items()}
+                for role, by_pattern in covered.items()
+            },
+        }

@@ -12,7 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeGuard, TypeVar, cast
 
 import re2
 import rfc8785
@@ -27,6 +27,8 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
 MAX_INTEGER = (1 << 53) - 1
 _MAX_SHOWN = 80
+_SMALL, _FEW_LEVELS = 10_000, 16
+"""Characters and values, and levels, of what is copied piece by piece; no JSON text of such is too long."""
 # Python's encoder is many times faster than a canonical one, and writes the same but for floats, integers
 # beyond the limit, keys that are no text, and the order of keys with characters beyond the first plane.
 _PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
@@ -72,14 +74,10 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES, any_double: bool = F
         decoded = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedJsonError(f"not UTF-8 at byte {error.start}") from None
+    if decoded.startswith(_MARK):
+        raise MalformedJsonError("a byte order mark", line=1, column=1)
     try:
-        value: JsonValue = json.loads(
-            decoded,
-            object_pairs_hook=_object,
-            parse_constant=_constant,
-            parse_int=_integer,
-            parse_float=_finite if any_double else _float,
-        )
+        value: JsonValue = (_ANY_DOUBLE if any_double else _STRICT).decode(decoded)
     except json.JSONDecodeError as error:
         raise MalformedJsonError(
             f"{error.msg} at line {error.lineno} column {error.colno}", line=error.lineno, column=error.colno
@@ -133,13 +131,51 @@ def plain(value: JsonSource) -> JsonValue:
     Raises:
         MalformedJsonError: If no strict JSON text of legal size holds the value.
     """
-    check(value)
     try:
-        return parse(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        return _copied_if_small(value, 0, [_SMALL])
+    except _NotSmallError:
+        check(value)
+    try:
+        return parse(_WRITER.encode(value))
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, MalformedJsonError):
             raise
         raise MalformedJsonError("a value that is no JSON") from None
+
+
+class _NotSmallError(Exception):
+    """A value is large, or nothing that strict JSON yields."""
+
+
+def _copied_if_small(value: JsonSource, level: int, room: list[int]) -> JsonValue:
+    """Return a copy of a small value, which holds objects of the plain types and nothing refused.
+
+    Raises:
+        _NotSmallError: If that is not seen at a glance.
+    """
+    room[0] -= 1
+    if type(value) is str:
+        room[0] -= len(value)
+        if room[0] >= 0 and value.isascii():
+            return value
+    elif type(value) is dict and level < _FEW_LEVELS and room[0] >= 0:
+        copy: dict[str, JsonValue] = {}
+        for key, each in value.items():
+            if type(key) is not str or not key.isascii():
+                break
+            room[0] -= len(key)
+            copy[key] = _copied_if_small(each, level + 1, room)
+        else:
+            return copy
+    elif type(value) is list and level < _FEW_LEVELS and room[0] >= 0:
+        return [_copied_if_small(each, level + 1, room) for each in value]
+    elif value is None or type(value) is bool or (_is_number(value) and abs(value) <= MAX_INTEGER):
+        return value
+    raise _NotSmallError
+
+
+def _is_number(value: JsonSource) -> TypeGuard[int | float]:
+    return type(value) is int or type(value) is float
 
 
 _Json = TypeVar("_Json", bound=JsonValue)
@@ -281,3 +317,14 @@ def _check_string(text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise MalformedJsonError("a lone surrogate") from None
+
+
+_MARK = "\ufeff"
+# Made once: `json.loads` would make one for each text.
+_STRICT, _ANY_DOUBLE = (
+    json.JSONDecoder(
+        object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=parse_float
+    )
+    for parse_float in (_float, _finite)
+)
+_WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)

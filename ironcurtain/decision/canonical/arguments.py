@@ -203,9 +203,9 @@ class _Call:
         for role in roles:
             recursive = leaf.argument.recursive or role.name == "delete-path"
             inside = self.around.directories_inside(path) if recursive else ()
-            resource = Resource("", role, path, leaf.pointer, resource=path, recursive=recursive)
-            named = [Resource("", role, directory, leaf.pointer, resource=directory) for directory in inside]
-            self._record(leaf, [resource, *named])
+            resources = [Resource("", role, path, leaf.pointer, (), path, recursive)]
+            resources += [Resource("", role, directory, leaf.pointer, (), directory) for directory in inside]
+            self._record(leaf, resources)
         if leaf.argument.repository:
             self._repository(leaf, roles, path)
         return path

@@ -31,6 +31,7 @@ _KNOWN_SCHEMES = frozenset(
 )
 # The ASCII characters that Unicode composition makes of other ones (of the Kelvin sign, for example).
 _COMPOSED_ASCII = frozenset("K;`")
+_OF_PROCESSES = "leads through a place that is another one for every process"
 _MOST_BYTES = 4
 """Bytes of a character in UTF-8, at most."""
 
@@ -59,6 +60,8 @@ class _Position(NamedTuple):
     links: int
 
 
+_STAYING = frozenset({"", ".", ".."})
+"""Names that lead to no entry of the directory."""
 _ROOT = _Position("/", missing=0, links=0)
 
 
@@ -111,11 +114,9 @@ class Resolver:
         Raises:
             UnreadableError: If that cannot be told.
         """
-        try:
-            return self._found[path]
-        except KeyError:
-            entry = self._found[path] = self._world.entry(path)
-            return entry
+        if path not in self._found:
+            self._found[path] = self._world.entry(path)
+        return self._found[path]
 
     def _absolute(self, text: str, base: str | None) -> str:
         if text.startswith("/"):
@@ -131,9 +132,14 @@ class Resolver:
     def _walk(self, absolute: str) -> str:
         # Many paths of one call lie in few directories, and the way to each of them is walked once.
         directory, _, name = absolute.rpartition("/")
-        if directory not in self._walked:
-            self._walked[directory] = self._follow(_ROOT, directory)
-        return self._follow(self._walked[directory], name).place
+        start = self._walked.get(directory)
+        if start is None:
+            start = self._walked[directory] = self._follow(_ROOT, directory)
+        if not start.missing and name not in _STAYING:
+            here, entry = self._step(start.place, name)
+            if entry is None or entry.kind is not FileKind.SYMLINK:
+                return here
+        return self._follow(start, name).place
 
     def _follow(self, start: _Position, path: str) -> _Position:
         """Walk on from a position, component by component."""
@@ -163,23 +169,22 @@ class Resolver:
     def _step(self, place: str, name: str) -> tuple[str, FileEntry | None]:
         """Return where the component of an existing directory is, as it is stored, and its entry."""
         asked = _join(place, name)
-        if asked not in self._steps:
+        found = self._steps.get(asked)
+        if found is None:
             entry = self.entry(asked)
-            here = asked if entry is None else _join(place, entry.name)
-            self._refuse_process_link(here)
+            here = asked if entry is None or entry.name == name else _join(place, entry.name)
+            if self._world.is_process_link(here):
+                raise UnrepresentableError(_OF_PROCESSES)
             if entry is None:
                 self._refuse_equivalent(place, name)
-            self._steps[asked] = (here, entry)
-        return self._steps[asked]
+            found = self._steps[asked] = (here, entry)
+        return found
 
     def _missing_step(self, place: str, name: str) -> tuple[str, None]:
         here = _join(place, name)
-        self._refuse_process_link(here)
+        if self._world.is_process_link(here):
+            raise UnrepresentableError(_OF_PROCESSES)
         return here, None
-
-    def _refuse_process_link(self, path: str) -> None:
-        if self._world.is_process_link(path):
-            raise UnrepresentableError("leads through a place that is another one for every process")
 
     def _refuse_equivalent(self, place: str, name: str) -> None:
         """Refuse a missing name that Unicode normalisation makes one that exists.
@@ -212,6 +217,8 @@ def _start(directory: str) -> str:
 
 
 def _check_text(text: str) -> None:
+    if text.startswith("/") and text.isascii() and text.isprintable():
+        return  # as most paths are
     if not text:
         raise UnrepresentableError("is empty")
     _check_characters(text)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ironcurtain.decision.canonical.patterns import (
     DOMAIN,
-    Chain,
     canonical_member,
     canonical_pattern,
     identifier_chain,
-    path_chain,
     pattern_chain,
     url_chain,
 )
@@ -115,10 +113,12 @@ class PatternIndex:
             node = below
         return node.covering
 
-    def _chain(self, role: Role, resource: str | Url) -> Chain:
+    def _chain(self, role: Role, resource: str | Url) -> Sequence[str]:
         if isinstance(resource, Url):
             return url_chain(resource, self._case_insensitive_hosts)
-        return path_chain(resource) if role.category == "path" else identifier_chain(role, resource)
+        if role.category == "path":
+            return resource.split("/")  # `path_chain`, and for `/` an empty part more, which no pattern has
+        return identifier_chain(role, resource)
 
     def _add(self, kind: str, pattern: str) -> None:
         canonical = canonical_pattern(

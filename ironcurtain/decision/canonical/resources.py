@@ -61,7 +61,10 @@ class ResourceCollector:
                 recursive=known.recursive or resource.recursive,
                 git_directory=known.git_directory and resource.git_directory,
             )
-        self._places.setdefault(key, {}).update(dict.fromkeys((resource.at, *resource.also_at)))
+        if known is not resource or resource.also_at:
+            self._places.setdefault(key, {known.at: None}).update(
+                dict.fromkeys((resource.at, *resource.also_at))
+            )
 
     def finish(self, registry: Registry) -> tuple[Resource, ...]:
         """Return the resources with their ids; a call without any has the entry `call`."""
@@ -74,7 +77,7 @@ class ResourceCollector:
                 found.role,
                 found.value,
                 found.at,
-                tuple(self._places[key])[1:],
+                tuple(self._places[key])[1:] if key in self._places else (),
                 found.resource,
                 found.recursive,
                 found.git_directory,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import stat
 import unicodedata
@@ -24,6 +23,7 @@ from ironcurtain.decision.canonical.host_view import (
     is_process_relative,
 )
 
+_KINDS = {stat.S_IFDIR: FileKind.DIRECTORY, stat.S_IFREG: FileKind.FILE, stat.S_IFLNK: FileKind.SYMLINK}
 _NO_ENVIRONMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
@@ -53,8 +53,8 @@ class ThisHost:
 
     def for_one_call(self) -> ThisHost:
         """See `HostView.for_one_call`."""
-        view = copy.copy(self)
-        view._survey, view._exact = survey_once(), set()  # noqa: SLF001 - a copy of our own
+        view = ThisHost.__new__(ThisHost)  # `copy.copy` takes ten times as long
+        view.__dict__.update(self.__dict__, _survey=survey_once(), _exact=set())
         return view
 
     def entry(self, path: str) -> FileEntry | None:
@@ -63,7 +63,11 @@ class ThisHost:
         if status is None:
             return None
         identity = (status.st_dev, status.st_ino)
-        return FileEntry(_kind(status.st_mode), identity, status.st_nlink, self._name(path, status))
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), FileKind.OTHER)
+        directory, _, name = path.rpartition("/")
+        if self._exact is None or directory not in self._exact or not name.isascii():
+            name = self._name(path, status)
+        return FileEntry(kind, identity, status.st_nlink, name)
 
     def readlink(self, path: str) -> str:
         """See `HostView.readlink`."""
@@ -96,8 +100,7 @@ class ThisHost:
         directory, _, name = path.rpartition("/")
         if self._exact is None or not name.isascii():
             return _stored_name(path, status)
-        other = name.swapcase()
-        if directory in self._exact or other == name:
+        if (other := name.swapcase()) == name:
             return name
         if not _is_another(f"{directory}/{other}", status):
             return _stored_name(path, status)
@@ -124,14 +127,6 @@ def _lstat(path: str) -> os.stat_result | None:
         return None
     except OSError as error:
         raise UnreadableError(error.strerror) from error
-
-
-def _kind(mode: int) -> FileKind:
-    if stat.S_ISDIR(mode):
-        return FileKind.DIRECTORY
-    if stat.S_ISREG(mode):
-        return FileKind.FILE
-    return FileKind.SYMLINK if stat.S_ISLNK(mode) else FileKind.OTHER
 
 
 def _stored_name(path: str, status: os.stat_result) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError
 from ironcurtain.model.annotations import ToolAnnotation
@@ -37,6 +39,7 @@ class ValidatedTool:
         annotated = {pointers.steps_of(a.name): None for a in annotation.args}
         # Whole arguments come first: what is filled in may itself lack members that have defaults.
         self._places = sorted(named | annotated, key=len)
+        self._fills = '"default":' in json.dumps(annotation.input_schema)
 
     def validate(self, arguments: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return the arguments as judged and sent: validated, with defaults filled in.
@@ -67,7 +70,7 @@ class ValidatedTool:
     def with_defaults(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return arguments with the schema's defaults filled in, whether or not they are valid."""
         schema = self.schema
-        if schema is None:
+        if schema is None or not self._fills:
             return arguments
         filled = copied(arguments)
         for steps in self._places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -140,3 +141,44 @@ def test_a_parsed_value_is_held_to_the_limit_of_numbers_as_its_text_is() -> None
     with pytest.raises(json_text.MalformedJsonError):
         json_text.check([float("inf")], any_double=True)
     json_text.check([0.5, 2.0**53 - 1])
+
+
+class Subclass(str):
+    """A text that is no plain one."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    "value", [{}, {"a": [1, -0.0, 1.5, None, True, "é"]}, {"a": "x" * 20_000}, [["a"] * 20_000], {"é": "ẞ"}]
+)
+def test_plain_returns_what_the_text_of_the_value_says(value: Any) -> None:
+    found = json_text.plain(value)
+    assert json.dumps(found) == json.dumps(json_text.parse(json.dumps(value))) == json.dumps(value)
+
+
+def test_plain_shares_nothing_with_the_value() -> None:
+    value: dict[str, Any] = {"a": [{"b": 1}]}
+    found: Any = json_text.plain(value)
+    value["a"][0]["b"] = 2
+    assert found == {"a": [{"b": 1}]}
+
+
+@pytest.mark.parametrize("value", [Subclass("a"), {Subclass("k"): 1}, [Subclass("a")]])
+def test_plain_makes_plain_texts_of_subclasses(value: Any) -> None:
+    found: Any = json_text.plain(value)
+    texts = [found] if isinstance(found, str) else [*found]
+    assert {type(each) for each in texts} == {str}
+
+
+@pytest.mark.parametrize(
+    "value", [{1: 2}, {None: 1}, {"a": float("nan")}, {"a": 1 << 60}, {"a": "\ud800"}, {"\ud800": 1}]
+)
+def test_plain_refuses_small_values_that_no_strict_text_holds(value: Any) -> None:
+    with pytest.raises(json_text.MalformedJsonError):
+        json_text.plain(value)
+
+
+def test_a_byte_order_mark_is_refused() -> None:
+    with pytest.raises(json_text.MalformedJsonError, match="byte order mark"):
+        json_text.parse("\ufeff{}")
