@@ -17,12 +17,14 @@ from mcp.client.stdio import stdio_client
 from support.deployments.proxied import LEGACY, Place
 from support.documentation.client_story import NODE
 from support.documentation.transcript import ROOT
+from support.documents import array_at
 from support.machines.contained import FOUND
 
 from ironcurtain.engine.locate import find
 from ironcurtain.integrations.clients.target import places
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.policy import Policy
+from ironcurtain.system.frozen import JsonValue
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(900)]
 TARGETS = {"a Python server": 1.3, "a server from npm": 2.0}
@@ -44,13 +46,14 @@ class Desktop:
         self._home, self._quiet = place.home, (root / "stderr").open("w")
         bundle = place.bundle if name == "fix" else ROOT / "generated" / "bundle.tar.gz"
         config = place.home / "client.json"
-        given = server if contained else {**server, "sandbox": False}
-        config.write_text(json.dumps({"mcpServers": {name: given}}))
+        config.write_text(json.dumps({"mcpServers": {name: server}}))
         options = ("--bundle", str(bundle), "--opa", str(find().path), "--session", "bench", "--no-approver")
         (file,) = places(str(config), None, root)
         path = os.environ["PATH"]
         report = wrap(file, ProxyCommand(PROGRAM, options, {"PATH": path}), search_path=path)
         assert report.entry is not None
+        if not contained:
+            _let_out(report.entry)
         self._before, self._after = server, report.entry
         self._policy = Policy.load(bundle)
 
@@ -75,6 +78,16 @@ class Desktop:
             while not (await client.list_tools()).tools:  # noqa: ASYNC110 - the machine is very busy
                 await anyio.sleep(0.02)
             return time.perf_counter() - began
+
+
+def _let_out(entry: dict[str, JsonValue]) -> None:
+    """Say in the proxy's own file that no server is contained: a client's file cannot say that."""
+    arguments = array_at(entry, "args")
+    servers = Path(str(arguments[arguments.index("--servers") + 1]))
+    document = json.loads(servers.read_text())
+    for each in document["mcpServers"].values():
+        each["sandbox"] = False
+    servers.write_text(json.dumps(document))
 
 
 @pytest.mark.parametrize("server", SERVERS)
