@@ -8,14 +8,13 @@ an error.
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections import deque
 
-from mcp import StdioServerParameters
-from mcp.client.stdio import get_default_environment
-
 from ironcurtain.errors import ServerFailedError
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.system.key_store import filled
 from ironcurtain.system.text import quoted, visible
 
@@ -23,13 +22,15 @@ _LAST_LINES = 5
 _MAX_LINE = 300
 _PLAIN_END = "it ended"
 _WORDLESS = "It wrote nothing to its standard error."
+_HANDED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+"""What a server gets of our environment; its configuration names the rest."""
 
 # The SDK logs what it cannot parse; without a handler Python would print that on our standard error.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 logging.getLogger("client").addHandler(logging.NullHandler())
 
 
-def parameters(name: str, config: ServerConfig) -> StdioServerParameters:
+def parameters(name: str, config: ServerConfig) -> ServerStart:
     """Return how a server is started: program, arguments, a minimal environment, working directory.
 
     What was fetched is held against its digest each time.
@@ -44,7 +45,10 @@ def parameters(name: str, config: ServerConfig) -> StdioServerParameters:
     cwd = directory / (server.cwd or "")
     if not cwd.is_dir():
         raise ServerFailedError(f"the working directory {quoted(str(cwd))} does not exist", where=name)
-    environment = get_default_environment() | filled(server.env, name)
+    # What begins so is a function of bash's, which another bash would define.
+    ours = {key: os.environ[key] for key in _HANDED_ON if key in os.environ}
+    kept = {key: value for key, value in ours.items() if not value.startswith("()")}
+    environment = kept | filled(server.env, name)
     command = server.command or ""
     program = str(cwd / command) if "/" in command else command
     if shutil.which(program, path=environment.get("PATH")) is None:
@@ -53,7 +57,7 @@ def parameters(name: str, config: ServerConfig) -> StdioServerParameters:
             where=name,
             hint="Install it, or write its absolute path.",
         )
-    return StdioServerParameters(command=program, args=list(server.args), env=environment, cwd=cwd)
+    return ServerStart(program, server.args, environment, cwd)
 
 
 class LastWords:

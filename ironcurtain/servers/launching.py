@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from ironcurtain.servers.config import ServerConfig
 
 if TYPE_CHECKING:  # the SDK takes a second to load
-    from mcp import StdioServerParameters
-
+    from ironcurtain.servers.server_process import ServerStart
     from ironcurtain.servers.stdio_transport import Streams
 
 Start: TypeAlias = """Callable[
-    [str, StdioServerParameters, Callable[[str], None], Callable[[str], None]],
+    [str, ServerStart, Callable[[str], None], Callable[[str], None]],
     AbstractAsyncContextManager[Streams],
 ]"""
 """Starts a server while its streams are used: its name, its start without a sandbox, who is told each line of

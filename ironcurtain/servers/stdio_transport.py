@@ -1,40 +1,32 @@
-"""The stdio transport to one MCP server: its process, one JSON-RPC message a line, and bounds on both.
+"""The stdio transport to one MCP server's process: one JSON-RPC message a line, and bounds on both sides.
 
 The SDK's own stdio client trusts the server: a line may be endless, garbage may come without end, and a
-proxy that is killed leaves the server's children behind. A server here ends with us (see `process_tree.py`),
+proxy that is killed leaves the server's children behind. A server here ends with us (`server_process.py`),
 and one that breaks a bound is stopped. To the session that looks like any other end of its connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import re
 import signal
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import anyio
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream
-from mcp import StdioServerParameters
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
 
-from ironcurtain.errors import ServerFailedError
+from ironcurtain.servers.server_process import ServerProcess
 from ironcurtain.system.text import visible
 
-_LAUNCHER = Path(__file__).with_name("process_tree.py")
 _MAX_WORDS = 4_096
-_POLL = 0.01
 _LONG_LINE = 64 << 10
 _SEPARATORS = (b",", b"[", b"{")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -77,97 +69,27 @@ def as_line(message: SessionMessage) -> bytes:
     return message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
-@dataclass(frozen=True)
-class PipeLimits:
-    """Bounds on what a server may do to us.
-
-    Attributes:
-        line: Bytes of one message.
-        values: Values in one message: what it takes to hold it is in proportion to these.
-        garbage: Lines that are no message, over the life of the process.
-        unasked: Requests and notifications of the server in any `window` seconds; `unasked_line` and
-            `unasked_bytes` are the bytes of one and of all of them.
-        grace: Seconds that the process has to end after its input has.
-        killing: Seconds that our launcher has then to kill whatever the server started: it alone can find
-            what left the server's session.
-    """
-
-    line: int = 32 << 20
-    values: int = 250_000
-    garbage: int = 100
-    unasked: int = 5_000
-    unasked_line: int = 1 << 20
-    unasked_bytes: int = 16 << 20
-    window: float = 10.0
-    grace: float = 1.5
-    killing: float = 15.0
-
-
-_DEFAULT = PipeLimits()
-
-
 @asynccontextmanager
 async def connect_pipes(
-    parameters: StdioServerParameters,
-    *,
-    on_words: Callable[[str], None],
-    on_end: Callable[[str], None],
-    limits: PipeLimits = _DEFAULT,
+    process: ServerProcess, *, on_words: Callable[[str], None], on_end: Callable[[str], None]
 ) -> AsyncIterator[Streams]:
-    """Start a server and yield the streams that `mcp.Client` takes as a transport.
+    """Yield the streams of a started server, as `mcp.Client` takes them as a transport; then end it.
 
     Args:
-        parameters: Program, arguments, the whole environment, working directory.
+        process: The server.
         on_words: Told each line of the server's standard error, safe to show.
         on_end: Told, once, that nothing more comes from the server, and why.
-        limits: Bounds.
-
-    Raises:
-        ServerFailedError: If it cannot be started.
     """
-    process, stdin = await _start(parameters, limits)
-    pipes = _Pipes(process, stdin, limits, on_words, on_end)
+    pipes = _Pipes(process, on_words, on_end)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pipes.read)
         tasks.start_soon(pipes.listen)
         try:
             yield pipes.received, pipes
         finally:
-            with anyio.CancelScope(shield=True):
-                await pipes.stop()
+            pipes.close()
+            await process.stop()
             tasks.cancel_scope.cancel()
-
-
-async def _start(
-    parameters: StdioServerParameters, limits: PipeLimits
-) -> tuple[asyncio.subprocess.Process, asyncio.StreamWriter]:
-    """Return the process and what its input is written to.
-
-    That is a pipe of our own: asyncio would make a pair of sockets, by which bash takes itself for a remote
-    shell and runs `~/.bashrc`.
-    """
-    theirs, ours = os.pipe()
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())),
-            *(parameters.command, *parameters.args),
-            cwd=parameters.cwd,
-            env=parameters.env,
-            stdin=theirs,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-            limit=limits.line,
-        )
-    except (OSError, ValueError) as error:
-        os.close(ours)
-        raise ServerFailedError(f"the server cannot be started: {visible(str(error))}") from error
-    finally:
-        os.close(theirs)
-    loop = asyncio.get_running_loop()
-    written = os.fdopen(ours, "wb", 0)
-    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, written)
-    return process, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
 def _has_more_values(line: bytes, most: int) -> bool:
@@ -187,16 +109,12 @@ class _Pipes(MessageSink):
     """One running server: what it says comes out of `received`, what it is told is sent here."""
 
     def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        stdin: asyncio.StreamWriter,
-        limits: PipeLimits,
-        on_words: Callable[[str], None],
-        on_end: Callable[[str], None],
+        self, server: ServerProcess, on_words: Callable[[str], None], on_end: Callable[[str], None]
     ) -> None:
-        self._process = process
-        self._stdin = stdin
-        self._limits = limits
+        self._server = server
+        self._process = server.process
+        self._stdin = server.stdin
+        self._limits = server.limits
         self._on_words = on_words
         self._on_end = on_end
         self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -213,7 +131,7 @@ class _Pipes(MessageSink):
             fault = await self._receive(stdout)
         self._on_end(fault or "it ended")
         if fault:
-            self._signal(signal.SIGTERM)  # the launcher kills all that it started
+            self._server.signal(signal.SIGTERM)  # the launcher kills all that it started
 
     async def _receive(self, stdout: asyncio.StreamReader) -> str:
         """Return which bound the server broke; nothing if it ended."""
@@ -295,29 +213,7 @@ class _Pipes(MessageSink):
                     self._on_words(visible(text[:_MAX_WORDS]))
             rest = rest if len(rest) < _MAX_WORDS else b""
 
-    async def stop(self) -> None:
-        """End the process: its input first, then a signal, then a kill; return when it is gone."""
+    def close(self) -> None:
+        """Take nothing more, from neither side."""
         self._closed = True
         self.received.close()
-        self._stdin.close()
-        for seconds, number in ((self._limits.grace, signal.SIGTERM), (self._limits.killing, signal.SIGKILL)):
-            if await self._ended(seconds):
-                break
-            self._signal(number)
-            self._signal(signal.SIGCONT)  # the server may have stopped its launcher
-        else:
-            await self._ended(self._limits.grace)
-        # Whoever still holds an end of the pipes (a process that left its session) must not hold us.
-        self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no other way
-
-    async def _ended(self, seconds: float) -> bool:
-        """Tell whether it ends in time; `wait` would wait for everybody who inherited its pipes, too."""
-        deadline = anyio.current_time() + seconds
-        while self._process.returncode is None and anyio.current_time() < deadline:  # noqa: ASYNC110 - it is told of in no other way
-            await anyio.sleep(_POLL)
-        return self._process.returncode is not None
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)

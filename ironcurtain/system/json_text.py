@@ -328,3 +328,17 @@ _STRICT, _ANY_DOUBLE = (
     for parse_float in (_float, _finite)
 )
 _WRITER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+_TYPE_NAMES = (
+    (bool, "boolean"),
+    (str, "string"),
+    (int | float, "number"),
+    (list, "array"),
+    (dict, "object"),
+)
+
+
+def type_name(value: JsonValue) -> str:
+    """Return the JSON name of a value's type."""
+    return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")

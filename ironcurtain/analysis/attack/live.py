@@ -45,7 +45,7 @@ from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults
-from ironcurtain.servers.connect import LastWords, cause, parameters
+from ironcurtain.servers.connect import LastWords, cause
 from ironcurtain.system.frozen import JsonValue
 
 _NAMES = ("note.txt", "deep/note.txt")
@@ -249,7 +249,6 @@ class _Attack:
             reaches={server: reach_of(self._content, server)},
         )
         launcher = SandboxLauncher.open(self._config, inputs)
-        start = parameters(server, self._config)
 
         async def tell(_name: str, _seen: Observation) -> None:
             """Ignore what the sandbox refused: nothing was touched."""
@@ -258,7 +257,7 @@ class _Attack:
             resolver = Resolver(ThisHost(home=self._scratch.home), home=self._scratch.home)
             return policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
 
-        streams = launcher.connect(server, start, on_words=words.line, on_end=words.end, tell=tell)
+        streams = launcher.connect(server, on_words=words.line, on_end=words.end, tell=tell)
         try:
             async with Client(streams, mode="auto", cache=None, list_roots_callback=roots) as client:
                 await client.list_tools()

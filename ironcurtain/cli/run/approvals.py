@@ -324,7 +324,8 @@ def _find(inbox: ApprovalInbox | None, beginning: str) -> ApprovalStatus | None:
 
 
 def _inbox(stack: ExitStack, directory: str | None, key: str | None) -> ApprovalInbox | None:
-    from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, default_paths
+    from ironcurtain.enforcement.approvals.inbox import ApprovalInbox
+    from ironcurtain.enforcement.approvals.places import default_paths
 
     default_directory, default_key = default_paths()
     inbox = ApprovalInbox.open(

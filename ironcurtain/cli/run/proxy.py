@@ -21,7 +21,7 @@ from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.hook import HookCommand
-    from ironcurtain.enforcement.proxy.active_policy import LoggedValues
+    from ironcurtain.enforcement.proxy.audit_options import LoggedValues
     from ironcurtain.enforcement.proxy.runner import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
@@ -118,7 +118,6 @@ def options_of(
     from ironcurtain.enforcement.facts.totals.store_place import StorePlace
     from ironcurtain.enforcement.proxy.configuration import places_that_run
     from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places
-    from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.policy import Policy
 
     servers, verify_key = deployment["servers"], deployment["verify_key"]
@@ -140,7 +139,7 @@ def options_of(
         "the tokens of clients": http_clients,
         **keys,
     }
-    address = Address.parse(http, anywhere=http_anywhere) if http is not None else None
+    address = _address(http, anywhere=http_anywhere)
     return ProxyOptions(
         load=partial(Policy.load, bundle, **deployment),
         bundle=Path(bundle),
@@ -166,27 +165,35 @@ def options_of(
     )
 
 
-def _hook(command: str | None, *, nobody: bool) -> HookCommand | None:
-    from ironcurtain.enforcement.approvals.hook import HookCommand
+def _address(named: str | None, *, anywhere: bool) -> Address | None:
+    if named is None:
+        return None
+    from ironcurtain.enforcement.proxy.transport.http import Address  # it loads a web server
 
+    return Address.parse(named, anywhere=anywhere)
+
+
+def _hook(command: str | None, *, nobody: bool) -> HookCommand | None:
     if command is None:
         return None
     if nobody:
         raise UsageError(
             "--no-approver asks nobody, so --on-approval would tell nobody", hint="Give one of them."
         )
+    from ironcurtain.enforcement.approvals.hook import HookCommand
+
     return HookCommand.parse(command)
 
 
 def _clients(address: Address | None, named: str | None, *, is_open: bool) -> HttpClients | None:
     """Return who may connect; None where nobody is asked, or the kernel says who it is."""
-    from ironcurtain.enforcement.proxy.process import say
-    from ironcurtain.enforcement.proxy.transport.http_clients import clients_file, read_or_make
-
     if is_open and named is not None:
         raise UsageError("--http-open and --http-clients exclude each other", hint="Give one of them.")
     if address is None or address.path is not None or is_open:
         return None
+    from ironcurtain.enforcement.proxy.process import say
+    from ironcurtain.enforcement.proxy.transport.http_clients import clients_file, read_or_make
+
     path = Path(named) if named is not None else clients_file()
     say(f"clients over HTTP show a token of {visible(str(path))} (Authorization: Bearer TOKEN)")
     return read_or_make(path)

@@ -17,7 +17,6 @@ from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.git.remotes import RemoteCanonicalizer
 from ironcurtain.decision.canonical.host_view import HostView, RepositoryPlaces, UnreadableError
 from ironcurtain.decision.canonical.identifiers import canonical_identifier, check_branch_name
-from ironcurtain.decision.canonical.json_schema import type_name
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.resources import Resource, ResourceCollector, ResourceLimit
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -356,7 +355,7 @@ def _scalars(value: JsonValue, roles: list[Role]) -> Iterator[tuple[tuple[str, .
 
 def _as_text(value: JsonValue) -> str:
     if not isinstance(value, str):
-        raise UnrepresentableError(f"must be a string (got {type_name(value)})")
+        raise UnrepresentableError(f"must be a string (got {json_text.type_name(value)})")
     return value
 
 

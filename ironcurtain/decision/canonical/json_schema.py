@@ -35,13 +35,6 @@ _ENDLESS = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "unevaluatedProper
 _COSTS = {"$ref": 20, "$dynamicRef": 20, "$recursiveRef": 20}
 _MAX_REFERENCES = 8
 _MAX_WORDS = 300
-_TYPE_NAMES = (
-    (bool, "boolean"),
-    (str, "string"),
-    (int | float, "number"),
-    (list, "array"),
-    (dict, "object"),
-)
 
 
 class UnusableSchemaError(ValueError):
@@ -205,11 +198,6 @@ def _prepared(text: str) -> _Prepared | str:
     return _Prepared(_extended(draft)(schema, registry=Registry()), cost)
 
 
-def type_name(value: JsonValue) -> str:
-    """Return the JSON name of a value's type."""
-    return next((name for kind, name in _TYPE_NAMES if isinstance(value, kind)), "null")
-
-
 def _check_patterns(schema: JsonValue, names: Counter[str]) -> int:
     """Compile every pattern of a schema, and count all names that could be its keywords, and its elements.
 
@@ -316,7 +304,7 @@ def _complaint(error: ValidationError) -> str:
     if error.validator == "type":
         names = " or ".join(wanted) if isinstance(wanted, list) else wanted
         article = "an" if str(names)[0] in "aio" else "a"
-        return f"must be {article} {names} (got {type_name(got)})"
+        return f"must be {article} {names} (got {json_text.type_name(got)})"
     if error.validator == "required":
         missing = [name for name in wanted if name not in got]
         return f"must have {', '.join(quoted(name) for name in missing)}"

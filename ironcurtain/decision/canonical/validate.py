@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import copied
 from ironcurtain.system.text import quoted
+
+if TYPE_CHECKING:
+    from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 
 
 class InvalidArgumentsError(Exception):
@@ -31,6 +34,12 @@ class ValidatedTool:
         self.unusable: str | None = None
         self.schema: ArgumentSchema | None = None
         if annotation.input_schema is not None:
+            # A policy is loaded before it is known which of its tools are called.
+            from ironcurtain.decision.canonical.json_schema import (  # noqa: PLC0415 - as above
+                ArgumentSchema,
+                UnusableSchemaError,
+            )
+
             try:
                 self.schema = ArgumentSchema(annotation.input_schema)
             except UnusableSchemaError as error:

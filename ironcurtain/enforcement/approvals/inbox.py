@@ -23,17 +23,6 @@ Recorded = Literal["recorded", "answered", "expired", "gone", "clock", "ended", 
 """What became of an answer; only `recorded` was kept. `answered`: somebody else was first; `ended`: the end
 that it names has passed; `other-approver`: it is another person's approval that is asked for."""
 
-CONFIGURATION = ".ironcurtain"
-
-
-def default_paths() -> tuple[Path, Path]:
-    """Return the directory and the key that proxies and approvers share unless told otherwise.
-
-    No environment variable but HOME moves them: what protects is not set by the environment.
-    """
-    own = Path.home() / CONFIGURATION
-    return own / "approvals", own / "approvals.key"
-
 
 @dataclass(frozen=True)
 class PersonAnswer:

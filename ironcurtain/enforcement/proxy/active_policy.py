@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Literal
+from contextlib import AbstractContextManager, contextmanager
 
 import anyio
 
@@ -15,88 +12,35 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
-from ironcurtain.decision.reserved_tools import with_reserved_roles
-from ironcurtain.decision.roles import Registry
-from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer, RedactingSanitizer
 from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
+from ironcurtain.enforcement.proxy.audit_options import AuditOptions
+from ironcurtain.enforcement.proxy.started_engine import CONVERGENCE, StartedEngine
 from ironcurtain.engine.answer import EngineAnswerError
-from ironcurtain.errors import UsageError
 from ironcurtain.model.reserved_rules import ReservedRule
-from ironcurtain.policy import AnyEngine, Policy
-from ironcurtain.system import json_text
+from ironcurtain.policy import Policy
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import quoted
-
-LoggedValues = Literal["redacted", "abstract"]
-
-
-@dataclass(frozen=True)
-class AuditOptions:
-    """What the log keeps.
-
-    Attributes:
-        key: The key of the log's head and digests.
-        values: `redacted` keeps the values of calls but for what looks like a secret; `abstract` keeps none.
-        roles: Roles whose values are redacted whole.
-    """
-
-    key: bytes = field(repr=False)
-    values: LoggedValues = "redacted"
-    roles: frozenset[str] = field(default_factory=frozenset)
-
-    def check(self, policy: Policy) -> None:
-        """See that the roles are roles.
-
-        Raises:
-            UsageError: If one is none: what was meant to be redacted would not be.
-        """
-        known = Registry(with_reserved_roles(PolicyContent.of(policy.bundle).annotations.roles))
-        for role in sorted(self.roles):
-            if role not in known:
-                names = ", ".join(each.name for each in known.all)
-                raise UsageError(f"there is no role {quoted(role)}", hint=f"The policy's roles: {names}.")
-
-    def recorder(self, policy: Policy, content: PolicyContent) -> Recorder:
-        """Return what makes the records of a policy's decisions."""
-        digest = json_text.digest_bytes(policy.bundle.archive())
-
-        def sanitizer(key: bytes) -> RecordSanitizer:
-            if self.values == "abstract":
-                from ironcurtain.analysis.replay.pseudonymization import (  # noqa: PLC0415 - few want it
-                    AbstractSanitizer,
-                )
-
-                return AbstractSanitizer(content, policy.loaded, key)
-            return RedactingSanitizer(policy.loaded, key, self.roles)
-
-        return Recorder(content, policy.loaded, bundle=digest, key=self.key, sanitizer=sanitizer)
-
 
 _LOST = frozenset({ReservedRule.ENGINE_DEAD, ReservedRule.ENGINE_UNREACHABLE, ReservedRule.ENGINE_TIMEOUT})
-
-# Nodes fetch a new bundle within OPA's polling interval; a gateway that has it already waits for the first.
-_CONVERGENCE = 60.0
 
 
 class PolicyInstance:
     """One policy with its running engine."""
 
-    def __init__(self, policy: Policy, engine: AnyEngine, audit_options: AuditOptions) -> None:
+    def __init__(self, policy: Policy, started: StartedEngine, audit_options: AuditOptions) -> None:
         self.policy = policy
-        self.engine = engine
+        self.engine = started.engine
         self.audit_options = audit_options
         self.content = PolicyContent.of(policy.bundle)
         self.concerned = ConcernedTools(self.content)
         self.recorder = audit_options.recorder(policy, self.content)
         self.lost = anyio.Event()
-        self._stack = AsyncExitStack()
+        self._started = started
         self._users = 0
         self._idle = anyio.Event()
 
     @classmethod
     async def start(
-        cls, policy: Policy, audit_options: AuditOptions, *, wait: float = _CONVERGENCE
+        cls, policy: Policy, audit_options: AuditOptions, *, wait: float = CONVERGENCE
     ) -> PolicyInstance:
         """Start an engine for a loaded policy; it is healthy and of the right revision when this returns.
 
@@ -108,11 +52,7 @@ class PolicyInstance:
         Raises:
             IronCurtainError: If it cannot be started.
         """
-        # It may ask OPA to verify the signature.
-        engine = await run_blocking(partial(policy.engine, wait=wait))
-        enforced = cls(policy, engine, audit_options)
-        await enforced._stack.enter_async_context(engine)
-        return enforced
+        return cls(policy, await StartedEngine.start(policy, wait=wait), audit_options)
 
     @property
     def loaded(self) -> LoadedPolicy:
@@ -142,8 +82,7 @@ class PolicyInstance:
                     self._idle = anyio.Event()
                     await self._idle.wait()
         finally:
-            with anyio.CancelScope(shield=True):
-                await self._stack.aclose()
+            await self._started.close()
 
 
 class EngineQuery:

@@ -9,8 +9,10 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import ironcurtain
+from ironcurtain.bundle.revision import MANIFEST
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.system.ownership import check_all_own, check_own_bundle
@@ -75,6 +77,19 @@ def load_own(load: Callable[[], Policy], bundle: Path) -> Policy:
     if unsafe is not None and not policy.trusted:
         raise unsafe
     return policy
+
+
+Mark: TypeAlias = tuple[int, ...]
+"""What tells one state of a bundle from another."""
+
+
+def mark_of(bundle: Path) -> Mark | None:
+    """Return what tells one state of a bundle from another without reading it; None while there is none."""
+    try:
+        found = (bundle / MANIFEST if bundle.is_dir() else bundle).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 _CODE = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")

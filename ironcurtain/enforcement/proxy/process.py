@@ -6,16 +6,13 @@ a library logs reaches the person unescaped.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import sys
 import threading
 import time
-import warnings
 
 import anyio
-from mcp.shared.exceptions import MCPDeprecationWarning
 
 from ironcurtain.enforcement.proxy.runner import ProxyOptions, run_proxy
 from ironcurtain.errors import Exit, IronCurtainError
@@ -23,15 +20,11 @@ from ironcurtain.servers.process_tree import adopting
 from ironcurtain.system.text import printable
 
 _LAST_THREADS = 1.0
-_COLLECTING = (700, 10, 10)
-"""Python's own thresholds of garbage collection."""
 
 
 def serve(options: ProxyOptions) -> None:
     """Run the proxy; of several errors at once the first one is told."""
     _keep_quiet()
-    gc.set_threshold(*_COLLECTING)  # short pauses, whatever the start of the program preferred
-    gc.freeze()  # a collection in the middle of a call would look through all that was imported
     try:
         with adopting():
             anyio.run(run_proxy, options, say, backend_options={"use_uvloop": True})
@@ -67,7 +60,6 @@ def say(text: str) -> None:
 
 def _keep_quiet() -> None:
     """Nothing of a library's reaches the person unescaped: what has to be said, we say."""
-    warnings.simplefilter("ignore", MCPDeprecationWarning)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Printable("ironcurtain: %(message)s"))
     for name in ("ironcurtain", "opentelemetry"):

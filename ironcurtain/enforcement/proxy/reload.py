@@ -9,9 +9,9 @@ from typing import Any
 
 import anyio
 
-from ironcurtain.bundle.revision import MANIFEST
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
+from ironcurtain.enforcement.proxy.configuration import Mark, mark_of
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.errors import (
     AuditError,
@@ -44,14 +44,18 @@ class Reloader:
         log: AuditLog,
         say: Callable[[str], None],
         replaced: Callable[[PolicyInstance], Coroutine[Any, Any, None]],
+        mark: Mark | None,
     ) -> None:
-        """Take what is kept; `replaced` is told of another policy, not of another engine of the same."""
+        """Take what is kept; `replaced` is told of another policy, not of another engine of the same.
+
+        `mark` tells the state of the bundle that was loaded: one that came since then is another.
+        """
         self._policy, self._load, self._bundle, self._log = policy, load, bundle, log
         self._say, self._replaced = say, replaced
         self._tasks = anyio.create_task_group()
         self._wanted = anyio.Event()
         self._turn = anyio.Lock()
-        self._mark = _mark(bundle)
+        self._mark = mark
         self._retry = _Retry()
 
     def want(self) -> None:
@@ -79,7 +83,7 @@ class Reloader:
             with anyio.move_on_after(POLL_SECONDS):
                 await self._wanted.wait()
             asked, self._wanted = self._wanted.is_set(), anyio.Event()
-            mark = await run_blocking(partial(_mark, self._bundle))
+            mark = await run_blocking(partial(mark_of, self._bundle))
             changed = mark != self._mark
             if asked or (changed and mark is not None and await self._rests(mark)):
                 self._mark, self._retry = mark, _Retry()
@@ -87,10 +91,10 @@ class Reloader:
             elif self._retry.is_due():
                 await self._reload()
 
-    async def _rests(self, mark: tuple[int, ...]) -> bool:
+    async def _rests(self, mark: Mark) -> bool:
         """Tell whether a change is over: a half-written bundle is bad for a moment only."""
         await anyio.sleep(POLL_SECONDS / 4)
-        return await run_blocking(partial(_mark, self._bundle)) == mark
+        return await run_blocking(partial(mark_of, self._bundle)) == mark
 
     async def _reload(self) -> None:
         """Enforce what the bundle holds now, if it may be."""
@@ -210,12 +214,3 @@ async def _first(event: anyio.Event, scope: anyio.CancelScope) -> None:
 def _why(error: Exception) -> str:
     first = error.errors[0] if isinstance(error, SeveralErrors) else error
     return first.what if isinstance(first, IronCurtainError) else visible(str(first))
-
-
-def _mark(bundle: Path) -> tuple[int, ...] | None:
-    """Return what tells one state of a bundle from another without reading it; None while there is none."""
-    try:
-        found = (bundle / MANIFEST if bundle.is_dir() else bundle).stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp import StdioServerParameters
 from pydantic import TypeAdapter
 
 from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs
 from ironcurtain.errors import FileError, ServerFailedError
+from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.system import private_runtime
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
@@ -64,14 +64,14 @@ class ContainedStart:
         held: Places that are there and mounted read-only. A mount goes with what is below it.
     """
 
-    start: StdioServerParameters
+    start: ServerStart
     report: Path
     held: tuple[Path, ...]
 
 
 @contextmanager
 def contained(
-    start: StdioServerParameters, profile: Profile, programs: Programs, *, strict: bool = True
+    start: ServerStart, profile: Profile, programs: Programs, *, strict: bool = True
 ) -> Iterator[ContainedStart]:
     """Make what a contained start needs; remove it when the server has ended.
 
@@ -94,7 +94,7 @@ def contained(
         mode = "strict" if strict else "lax"
         words = [str(_RUNNER), programs.library, str(workspace), mode, str(directory)]
         yield ContainedStart(
-            StdioServerParameters(
+            ServerStart(
                 command=programs.node,
                 args=[*words, start.command, *start.args],
                 env=_our_environment(start, workspace, programs),
@@ -105,7 +105,7 @@ def contained(
         )
 
 
-def _our_environment(start: StdioServerParameters, workspace: Path, programs: Programs) -> dict[str, str]:
+def _our_environment(start: ServerStart, workspace: Path, programs: Programs) -> dict[str, str]:
     """Return the environment of all that starts the server from outside its sandbox: it is not the server's.
 
     A variable of the server's could make these programs run code of its own (`NODE_OPTIONS`, `LD_PRELOAD`).
@@ -120,7 +120,7 @@ def _our_environment(start: StdioServerParameters, workspace: Path, programs: Pr
     }
 
 
-def _environment(start: StdioServerParameters) -> str:
+def _environment(start: ServerStart) -> str:
     """Return the server's environment as bubblewrap's arguments: they come before the runtime's, which win.
 
     Raises:

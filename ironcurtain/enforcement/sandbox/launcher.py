@@ -9,20 +9,20 @@ What always holds:
 1. Where the policy is `enforce`, a server that is to be contained is started contained, or not at all.
 2. A running server's mounts are those of its start; a policy with another reach takes a new start.
 3. What is called contained was seen by a probe inside an identical sandbox, not taken from the settings.
+4. A server that is started early is started as any other, and nothing is said to it before `connect`.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
-from mcp import StdioServerParameters
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained
@@ -31,37 +31,22 @@ from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, buil
 from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey, program_places, survey
 from ironcurtain.enforcement.sandbox.reach.opened import NewRepositories, RepositoryWatch
 from ironcurtain.enforcement.sandbox.reach.reach import Reach
-from ironcurtain.enforcement.sandbox.report import Observation, Report, offer
+from ironcurtain.enforcement.sandbox.report import Observation, offer
+from ironcurtain.enforcement.sandbox.watch import UNSTARTED, Confinement, SandboxWatch, Tell
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.stdio_transport import Streams, connect_pipes
+from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.server_process import ServerProcess, ServerStart
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
-_POLL = 0.25
+if TYPE_CHECKING:  # the SDK takes a second to load
+    from ironcurtain.servers.stdio_transport import Streams
+
 _LOOK = 2.0
 _REST = 100
 """How much longer than a look for new repositories the rest after it is."""
-_MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
-
-
-@dataclass(frozen=True)
-class Confinement:
-    """What was seen to confine a server's process.
-
-    Attributes:
-        isolation: `none`, or the name of the mechanism.
-        observed: How that was seen.
-    """
-
-    isolation: str
-    observed: str
-
-
-UNSTARTED = Confinement("none", "the server has not been started")
-Tell = Callable[[str, Observation], Awaitable[None]]
-"""Is told of a server what was seen of it."""
 
 
 class SandboxLauncher:
@@ -72,11 +57,12 @@ class SandboxLauncher:
         self._config, self._inputs, self._found = config, inputs, found
         self._reachable = _reachable(config, inputs)
         self._states: dict[str, Confinement] = {}
-        self._watched: dict[str, _Watch] = {}
+        self._watched: dict[str, SandboxWatch] = {}
         self._limits: dict[str, SandboxLimits] = {}
-        self._makers: dict[_Watch, tuple[Path, ...]] = {}
+        self._makers: dict[SandboxWatch, tuple[Path, ...]] = {}
         self._told = NewRepositories()
         self._programs: frozenset[Path] | None = None
+        self._early: dict[str, tuple[_Started, AsyncExitStack]] = {}
 
     @classmethod
     def open(cls, config: ServerConfig, inputs: SandboxInputs) -> SandboxLauncher:
@@ -202,11 +188,33 @@ class SandboxLauncher:
             asked = Mounts.of(build_profile(name, server, inputs.when_asked(), self._programs, runtime))
         return profile, SandboxLimits(usual, asked)
 
+    async def start_early(self) -> None:
+        """Start all servers, so that they get ready while the rest of the proxy is loaded.
+
+        One that cannot be started is left to `connect`, which says why.
+        """
+        async with anyio.create_task_group() as tasks:
+            for name, server in self._config.servers.items():
+                if server.command:
+                    tasks.start_soon(self._start_early, name)
+
+    async def _start_early(self, name: str) -> None:
+        async with AsyncExitStack() as stack:
+            with suppress(Exception):
+                started = await self._start(name, None, stack)
+                self._early[name] = started, stack.pop_all()
+
+    async def end_early(self, names: Iterable[str] | None = None) -> None:
+        """End the servers that were started early and that nobody has connected to: these, or all."""
+        meant = [*self._early] if names is None else [name for name in names if name in self._early]
+        for _, stack in [self._early.pop(name) for name in meant]:
+            await stack.aclose()
+
     @asynccontextmanager
     async def connect(
         self,
         name: str,
-        start: StdioServerParameters,
+        start: ServerStart | None = None,
         *,
         on_words: Callable[[str], None],
         on_end: Callable[[str], None],
@@ -214,46 +222,86 @@ class SandboxLauncher:
     ) -> AsyncIterator[Streams]:
         """Start a server and yield its streams: `connect_pipes`, contained where that is wanted and possible.
 
+        Args:
+            name: The server.
+            start: How it is started without a sandbox; None starts it as it is configured, if it was not
+                started early.
+            on_words: Told each line of its standard error.
+            on_end: Told why nothing more comes from it.
+            tell: Told what is seen of its sandbox.
+
         Raises:
             ServerFailedError: If it cannot be started.
             ServerConfigError: If its configuration opens one of the system's own places.
         """
-        server = self._config.servers[name]
-        programs, reason = self._found.programs, self._uncontained(server)
-        if reason or programs is None:
+        from ironcurtain.servers.stdio_transport import connect_pipes  # noqa: PLC0415 - as above
+
+        if reason := self._uncontained(self._config.servers[name]):
             self._states[name] = Confinement("none", f"started uncontained: {reason}")
             await tell(name, Observation("uncontained", reason))
-            free = _without_reachable(start, self._reachable)
-            async with connect_pipes(free, on_words=on_words, on_end=on_end) as streams:
-                yield streams
-            return
-        profile, limits = await to_thread.run_sync(self._profile, name)
-        strict = self._config.sandbox.policy == "enforce"
-        async with _inside(start, profile, programs, strict=strict) as inside:
-            places = tuple(map(Path, limits.usual.writable))
-            planted = await to_thread.run_sync(RepositoryWatch, places)
-            watch = self._watched[name] = _Watch(name, inside, self._states, tell, self._inputs.home)
-            self._limits[name] = limits
-            if self._inputs.reach(name).repositories:
-                self._makers[watch] = places
+        async with AsyncExitStack() as stack:
+            started = await self._started(name, start, stack)
+            if started.watch is None:
+                pipes = connect_pipes(started.process, on_words=on_words, on_end=on_end)
+                yield await stack.enter_async_context(pipes)
+                return
+            watch = started.watch
+            await stack.enter_async_context(self._watching(name, started, watch, tell))
 
             def ended(why: str) -> None:
                 watch.take()
                 on_end(watch.refused or why)
 
-            try:
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(watch.run)
-                    tasks.start_soon(self._look_again, name, planted, tell)
-                    async with connect_pipes(inside.start, on_words=on_words, on_end=ended) as streams:
-                        yield streams
-                    tasks.cancel_scope.cancel()
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await self._look(name, planted, tell)
-                    self._makers.pop(watch, None)
-                    del self._watched[name], self._limits[name]
-                    await watch.tell_all()
+            pipes = connect_pipes(started.process, on_words=on_words, on_end=ended)
+            yield await stack.enter_async_context(pipes)
+
+    async def _started(self, name: str, start: ServerStart | None, stack: AsyncExitStack) -> _Started:
+        if start is not None or name not in self._early:
+            return await self._start(name, start, stack)
+        started, held = self._early.pop(name)
+        stack.push_async_callback(held.aclose)
+        return started
+
+    async def _start(self, name: str, start: ServerStart | None, stack: AsyncExitStack) -> _Started:
+        """Start a server, which ends with the stack; nothing is said to it."""
+        programs, reason = self._found.programs, self._uncontained(self._config.servers[name])
+        if start is None:
+            start = await to_thread.run_sync(parameters, name, self._config)
+        if reason or programs is None:
+            process = await ServerProcess.start(_without_reachable(start, self._reachable))
+            stack.push_async_callback(process.stop)
+            return _Started(process)
+        profile, limits = await to_thread.run_sync(self._profile, name)
+        strict = self._config.sandbox.policy == "enforce"
+        inside = await stack.enter_async_context(_inside(start, profile, programs, strict=strict))
+        planted = await to_thread.run_sync(RepositoryWatch, tuple(map(Path, limits.usual.writable)))
+        watch = SandboxWatch(name, inside, self._states, self._inputs.home)
+        process = await ServerProcess.start(inside.start)
+        stack.push_async_callback(process.stop)
+        return _Started(process, limits, planted, watch)
+
+    @asynccontextmanager
+    async def _watching(
+        self, name: str, started: _Started, watch: SandboxWatch, tell: Tell
+    ) -> AsyncIterator[None]:
+        """Tell what is seen of a server's sandbox, for as long as it runs."""
+        assert started.limits is not None  # noqa: S101 - it is contained
+        assert started.planted is not None  # noqa: S101 - likewise
+        self._watched[name], self._limits[name] = watch, started.limits
+        if self._inputs.reach(name).repositories:
+            self._makers[watch] = tuple(map(Path, started.limits.usual.writable))
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(watch.run, tell)
+                tasks.start_soon(self._look_again, name, started.planted, tell)
+                yield
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._look(name, started.planted, tell)
+                self._makers.pop(watch, None)
+                del self._watched[name], self._limits[name]
+                await watch.tell_all(tell)
 
     async def _look_again(self, name: str, planted: RepositoryWatch, tell: Tell) -> None:
         """Look for new repositories as long as a server runs, for a hundredth of the time at most."""
@@ -282,7 +330,7 @@ def _reachable(config: ServerConfig, inputs: SandboxInputs) -> tuple[Path, ...]:
     return (*session, *config.writable(inputs.home))
 
 
-def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]) -> StdioServerParameters:
+def _without_reachable(start: ServerStart, reachable: tuple[Path, ...]) -> ServerStart:
     """Return an uncontained start that runs nothing by name from where tools and servers can write.
 
     Raises:
@@ -296,14 +344,12 @@ def _without_reachable(start: StdioServerParameters, reachable: tuple[Path, ...]
             f"the command {quoted(start.command)} {search.passed_over(start.command) or 'was not found'}",
             hint="Write its absolute path, or install it outside the sandbox.",
         )
-    return start.model_copy(
-        update={"command": str(program), "env": {**environment, "PATH": search.safe_path()}}
-    )
+    return replace(start, command=str(program), env={**environment, "PATH": search.safe_path()})
 
 
 @asynccontextmanager
 async def _inside(
-    start: StdioServerParameters, profile: Profile, programs: Programs, *, strict: bool
+    start: ServerStart, profile: Profile, programs: Programs, *, strict: bool
 ) -> AsyncIterator[ContainedStart]:
     """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
     made = contained(start, profile, programs, strict=strict)
@@ -318,57 +364,18 @@ async def _inside(
             await to_thread.run_sync(made.__exit__, None, None, None)
 
 
-class _Watch:
-    """Reads the report on one started server, and sees whether what it is kept from is still that."""
+@dataclass(frozen=True)
+class _Started:
+    """A server that was started, and to which nothing has been said.
 
-    def __init__(
-        self, name: str, inside: ContainedStart, states: dict[str, Confinement], tell: Tell, home: Path
-    ) -> None:
-        self._name, self._states, self._tell = name, states, tell
-        self._report = Report(inside.report, home)
-        self.violations: list[str] = []
-        self._held = {path: _identity(path) for path in inside.held}
-        self._untold: list[Observation] = []
-        self.refused = ""
-        states[name] = Confinement("none", "nothing has been seen of its sandbox yet")
+    Attributes:
+        process: Its process.
+        limits: What its sandbox lets it reach; None where it has none, and so are the others.
+        planted: Looks for new repositories.
+        watch: Reads the report on it.
+    """
 
-    def take(self) -> None:
-        """Read what is new."""
-        for seen in self._report.new():
-            self._untold.append(seen)
-            if seen.kind == "violation":
-                self.violations.append(seen.text)
-            if seen.kind in {"observed", "open"}:
-                self._states[self._name] = Confinement(
-                    _MECHANISM if seen.kind == "observed" else "none", seen.text
-                )
-            elif seen.kind == "refused":
-                self.refused = f"its sandbox could not be made: {seen.text}"
-
-    async def run(self) -> None:
-        """Tell what is seen, for as long as the server runs."""
-        while True:
-            await self.tell_all()
-            await anyio.sleep(_POLL)
-
-    async def tell_all(self) -> None:
-        """Tell what has been seen and not yet told."""
-        self.take()
-        self._look_at_held()
-        untold, self._untold = self._untold, []
-        for seen in untold:
-            await self._tell(self._name, seen)
-
-    def _look_at_held(self) -> None:
-        for path in [path for path, was in self._held.items() if _identity(path) != was]:
-            del self._held[path]
-            what = f"{visible(str(path))} was replaced; the server is kept from it again when it next starts"
-            self._untold.append(Observation("open", what))
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+    process: ServerProcess
+    limits: SandboxLimits | None = None
+    planted: RepositoryWatch | None = None
+    watch: SandboxWatch | None = None

@@ -15,9 +15,8 @@ from ironcurtain.servers.launching import ServerLauncher, Start
 from ironcurtain.settings import user_directory
 
 if TYPE_CHECKING:  # the SDK takes a second to load
-    from mcp import StdioServerParameters
-
     from ironcurtain.enforcement.sandbox.report import Observation
+    from ironcurtain.servers.server_process import ServerStart
     from ironcurtain.servers.stdio_transport import Streams
 
 
@@ -41,7 +40,7 @@ def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
 
         def start(
             name: str,
-            program: StdioServerParameters,
+            program: ServerStart,
             on_words: Callable[[str], None],
             on_end: Callable[[str], None],
         ) -> AbstractAsyncContextManager[Streams]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import StdioServerParameters
 from support.machines.contained import FOUND, NEEDS_SANDBOX, Scene
 from support.projects.shipped import ROOT
 
@@ -25,9 +24,10 @@ from ironcurtain.enforcement.sandbox.profile import Profile, build_profile
 from ironcurtain.enforcement.sandbox.programs import Programs
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.model.decision import Decision
+from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.system.private_runtime import private_directory, runtime_directory
 
-START = StdioServerParameters(command="server")
+START = ServerStart(command="server")
 
 
 class Aimed(Scene):

@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from ironcurtain.enforcement.sandbox.launcher import Confinement, SandboxLauncher
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.programs import survey
 from ironcurtain.enforcement.sandbox.report import Observation
+from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults, Server
 from ironcurtain.servers.connect import parameters

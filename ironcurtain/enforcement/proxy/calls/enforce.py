@@ -66,7 +66,7 @@ from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
     sent_apart,
     within_reach,
 )
-from ironcurtain.enforcement.sandbox.launcher import Confinement
+from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.errors import AuditError
 from ironcurtain.gateway.admission import Admission
 from ironcurtain.gateway.principal import Principal

@@ -13,7 +13,7 @@ from ironcurtain.enforcement.audit.recorder import Observed
 from ironcurtain.enforcement.facts.gather import Gathered
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls.turns import CallPaths, path_resources
-from ironcurtain.enforcement.sandbox.launcher import Confinement
+from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision

@@ -24,7 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from ironcurtain.enforcement.proxy.transport.http_clients import CLIENT, PRINCIPAL, UNASKED
+from ironcurtain.enforcement.proxy.transport.scope import CLIENT, PRINCIPAL, UNASKED
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue

@@ -19,13 +19,12 @@ from starlette.types import ASGIApp
 
 from ironcurtain.enforcement.proxy.transport.http_bounds import Connections, HttpLimits, Punctual
 from ironcurtain.enforcement.proxy.transport.http_clients import (
-    ON_SOCKET,
-    UNASKED,
     ClientAuthentication,
     HttpClients,
     Refused,
 )
 from ironcurtain.enforcement.proxy.transport.http_server import listen, run_server
+from ironcurtain.enforcement.proxy.transport.scope import ON_SOCKET, UNASKED
 from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.errors import UsageError
 from ironcurtain.system.text import quoted

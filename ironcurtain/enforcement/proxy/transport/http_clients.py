@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
+from ironcurtain.enforcement.proxy.transport.scope import CLIENT, PRINCIPAL, UNASKED
 from ironcurtain.enforcement.proxy.transport.tokens import BadTokenError, Tokens
 from ironcurtain.errors import AuditError, FileError
 from ironcurtain.gateway.admission import Stage
@@ -33,16 +34,6 @@ from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.frozen import Frozen, Slug
 from ironcurtain.system.ownership import check_own, others_have_access
 from ironcurtain.system.text import visible
-
-CLIENT = "ironcurtain.client"
-"""Where a request's scope says whose it is."""
-
-PRINCIPAL = "ironcurtain.principal"
-"""Where it says whom the client acts for, where clients show signed tokens."""
-
-ON_SOCKET = "socket"
-UNASKED = "http"
-"""The names of whoever connects to our Unix socket, and of everybody where no token is asked for."""
 
 Refused = Callable[[str], Awaitable[None]]
 """Is told why a request was refused."""

@@ -33,7 +33,7 @@ from ironcurtain.enforcement.proxy.upstream.tool_inventory import LiveToolInvent
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.connect import cause, parameters
+from ironcurtain.servers.connect import cause
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import filled
 from ironcurtain.system.text import counted, quoted
@@ -350,9 +350,8 @@ class Upstream:
             self._reason = self._ended_for or reason
             ended.set()
 
-        start = await to_thread.run_sync(parameters, self.name, self._config)
         return self._launcher.connect(
-            self.name, start, on_words=self._on_words, on_end=on_end, tell=self._events.seen
+            self.name, on_words=self._on_words, on_end=on_end, tell=self._events.seen
         )
 
     async def _connected(self) -> ClientSession:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError, type_name
+from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError
+from ironcurtain.system import json_text
 
 
 def check(schema: dict[str, Any], **arguments: Any) -> list[str]:
@@ -138,4 +139,4 @@ def test_members_are_found_through_references() -> None:
 
 
 def test_null_has_the_name_of_its_type() -> None:
-    assert type_name(None) == "null"
+    assert json_text.type_name(None) == "null"

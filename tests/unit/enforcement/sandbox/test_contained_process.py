@@ -11,7 +11,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import StdioServerParameters
 from support.machines.contained import NEEDS_SANDBOX, Scene
 
 from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained, private_workspace
@@ -19,6 +18,7 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
 from ironcurtain.enforcement.sandbox.report import Observation, Report
+from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.system.private_runtime import runtime_directory, turn
 
 PROGRAMS = Programs(
@@ -31,7 +31,7 @@ def profile(*denied: Path) -> Profile:
 
 
 def test_its_files_are_private_and_removed_at_the_end(tmp_path: Path) -> None:
-    start = StdioServerParameters(command="server", args=["a b"], env={"ONE": "1"}, cwd=tmp_path)
+    start = ServerStart(command="server", args=["a b"], env={"ONE": "1"}, cwd=tmp_path)
     with contained(start, profile(), PROGRAMS) as inside:
         place = inside.report.parent
         for path in (place, *place.rglob("*")):
@@ -44,7 +44,7 @@ def test_its_files_are_private_and_removed_at_the_end(tmp_path: Path) -> None:
 
 
 def test_settings_hold_no_environment_and_close_themselves(tmp_path: Path) -> None:
-    start = StdioServerParameters(command="server", env={"TOKEN": "very-secret"}, cwd=tmp_path)
+    start = ServerStart(command="server", env={"TOKEN": "very-secret"}, cwd=tmp_path)
     with contained(start, profile(), PROGRAMS) as inside:
         text = (inside.report.parent / "settings.json").read_text()
         files = json.loads(text)["filesystem"]
@@ -71,7 +71,7 @@ def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> 
     directory, config = tmp_path / "questions", tmp_path / "config"
     there.write_text("")
     held = profile(there, file, deep, used, config, directory, directory / "1.json")
-    with contained(StdioServerParameters(command="x"), held, PROGRAMS) as inside:
+    with contained(ServerStart(command="x"), held, PROGRAMS) as inside:
         assert held_in(inside) == {str(tmp_path / name) for name in (*files, "questions")}
         assert {path.name for path in tmp_path.iterdir() if path.is_file()} == files
         assert not any(path.stat().st_size for path in tmp_path.iterdir() if path.is_file())
@@ -88,7 +88,7 @@ def test_what_people_put_into_a_stand_in_stays(tmp_path: Path) -> None:
 
 
 def test_a_stand_in_stays_until_the_last_server_that_has_it_ends(tmp_path: Path) -> None:
-    deep, start = tmp_path / "a" / "b", StdioServerParameters(command="x")
+    deep, start = tmp_path / "a" / "b", ServerStart(command="x")
     with ExitStack() as second:
         with contained(start, profile(deep), PROGRAMS):
             other = second.enter_context(contained(start, profile(deep), PROGRAMS))
@@ -129,7 +129,7 @@ def test_a_start_waits_for_others_beside_the_loop_and_what_is_replaced_is_told(t
         seen.set()
 
     async def start() -> None:
-        program = StdioServerParameters(command="x", cwd=tmp_path)
+        program = ServerStart(command="x", cwd=tmp_path)
         said = scene.said.append
         async with launcher.connect("escaping", program, on_words=said, on_end=said, tell=tell):
             started.set()
@@ -193,7 +193,7 @@ def test_the_next_start_sweeps_what_a_killed_one_left_and_nothing_of_the_living(
         assert killed.stdout is not None
         lives, left = Path(living.stdout.readline().strip()), Path(killed.stdout.readline().strip())
         killed.wait()
-        with contained(StdioServerParameters(command="x"), profile(), PROGRAMS):
+        with contained(ServerStart(command="x"), profile(), PROGRAMS):
             assert not left.exists()
             assert not (tmp_path / "held").exists()
             assert (lives / "tmp" / "file").exists()

@@ -1,0 +1,287 @@
+"""Serving, once policy, log, engine and sandbox are there: `serve` returns when the client goes.
+
+It is loaded while engine and servers start: all that is imported for it, they do not wait for.
+"""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio import to_thread
+from mcp.shared.exceptions import MCPDeprecationWarning
+
+from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, RequestListener, nobody
+from ironcurtain.enforcement.approvals.hook import Hook
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.places import default_paths
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.log_paths import key_id
+from ironcurtain.enforcement.audit.record_types import RecordListener
+from ironcurtain.enforcement.audit.witness import AuditWitness
+from ironcurtain.enforcement.facts.gather import Sources
+from ironcurtain.enforcement.facts.memory import SessionMemory
+from ironcurtain.enforcement.facts.totals.store import StoreError
+from ironcurtain.enforcement.facts.totals.store_place import StorePlace
+from ironcurtain.enforcement.facts.user.words import UserWords
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
+from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker, OpenRequest
+from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
+from ironcurtain.enforcement.proxy.calls.enforce import Enforcer
+from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
+from ironcurtain.enforcement.proxy.calls.turns import OtherProxies
+from ironcurtain.enforcement.proxy.configuration import Mark, load_own
+from ironcurtain.enforcement.proxy.listing import Listing, NarrowedTools
+from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
+from ironcurtain.enforcement.proxy.reload import Reloader
+from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, Served, StartedProxy
+from ironcurtain.enforcement.proxy.status.status_writer import StatusWriter
+from ironcurtain.enforcement.proxy.status.telemetry import telemetry_of_environment
+from ironcurtain.enforcement.proxy.transport.client_requests import PendingRequests
+from ironcurtain.enforcement.proxy.transport.clients import Clients
+from ironcurtain.enforcement.proxy.transport.signals import Signals
+from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
+from ironcurtain.enforcement.proxy.upstream.local import gateways_of, outputs_of
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.gateway.admission import Admission
+from ironcurtain.policy import Policy
+from ironcurtain.system.private_runtime import shared_file
+from ironcurtain.system.text import visible
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+    from ironcurtain.enforcement.proxy.transport.http import Address
+
+_COLLECTING = (700, 10, 10)
+"""Python's own thresholds of garbage collection."""
+
+
+async def serve(
+    ready: StartedProxy, options: ProxyOptions, served: Served, say: Callable[[str], None]
+) -> None:
+    """Open in order what is needed beside what is started, serve, and close it in the opposite order."""
+    if isinstance(served, Signals):
+        _settle()
+    policy, log, launcher, audit_options = ready.loaded.policy, ready.log, ready.launcher, ready.audit_options
+    async with AsyncExitStack() as stack:
+        telemetry = await stack.enter_async_context(telemetry_of_environment()) if options.telemetry else None
+        witness = None
+        if options.witness is not None:
+            witness = AuditWitness(options.witness, log.paths, audit_options.key, say)
+            await to_thread.run_sync(witness.check)
+        first = PolicyInstance(policy, ready.engine, audit_options)
+        live = ActivePolicy(first)
+        stack.push_async_callback(_close_current, live)
+        client = served if isinstance(served, InProcessClient) else None
+        asked = (client.asked if client is not None else None) or nobody
+        directory = _approvals(options, live, log, say, stack, asked) if options.approver else None
+        listeners: list[RecordListener] = [telemetry] if telemetry is not None else []
+        listeners += [client.records] if client is not None else []
+        words = client.words if client is not None else None
+        facts = await _facts(options, log, audit_options.key, words, say)
+        enforcer = replace(_enforcer(options, live, facts, launcher, directory), listeners=tuple(listeners))
+        _announce(options, policy, log, launcher, say)
+        gateways = gateways_of(ready.loaded.config)
+        domain = options.domain
+        if domain is not None:
+            gateways = domain.of(gateways, str(ready.loaded.config.path))
+            enforcer = replace(enforcer, limited=domain.limited)
+        enforcer = replace(
+            enforcer,
+            principal=options.principal,
+            admission=Admission(gateways),
+            outputs=outputs_of(ready.loaded.config, gateways),
+        )
+        manager = UpstreamManager(ready.loaded.config, enforcer, launcher, Clients(), say, gateways=gateways)
+        with anyio.CancelScope(shield=True):
+            started = first.recorder.event("start", revision=policy.revision, observe=options.observe)
+            # Our own word, not a value of a call: it says which key the digests that follow are made with.
+            detail = {**started.detail, "digests_by": key_id(audit_options.key)}
+            await log.event(started.model_copy(update={"detail": detail}))
+        try:
+            await _serve(options, manager, served, witness, ready.loaded.mark)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await launcher.end_early()
+                await log.event(live.current.recorder.event("stop"))
+                if witness is not None:
+                    await witness.tell(log.state)
+
+
+async def _serve(
+    options: ProxyOptions,
+    manager: UpstreamManager,
+    served: Signals | InProcessClient,
+    witness: AuditWitness | None,
+    mark: Mark | None,
+) -> None:
+    """Serve until the client goes; then servers, engine and the last answers end side by side."""
+    enforcer = manager.enforcer
+
+    async def replaced(enforced: PolicyInstance) -> None:
+        narrowed.follow(enforced)
+        await manager.follow()
+
+    load = partial(load_own, options.load, options.bundle)
+    reloader = Reloader(enforcer.policy, load, options.bundle, enforcer.log, manager.say, replaced, mark)
+    if isinstance(served, Signals):
+        served.when_hung_up(reloader.want)
+    async with anyio.create_task_group() as tasks:
+        narrowed = NarrowedTools(manager, tasks)
+        listing = Listing(manager, narrowed)
+        endpoint = McpEndpoint(manager, listing, enforcer, manager.clients, PendingRequests(tasks)).server()
+        manager.live_in(tasks)
+        narrowed.follow(enforcer.policy.current)
+        tasks.start_soon(reloader.run)
+        status = StatusWriter(enforcer.log.paths.session, manager, listing)
+        tasks.start_soon(status.keep)
+        if witness is not None:
+            tasks.start_soon(witness.keep, lambda: enforcer.log.state)
+        if isinstance(served, InProcessClient):
+            await served.run(endpoint)
+            tasks.cancel_scope.cancel()
+        elif options.http is not None:
+            await _serve_http(endpoint, options, options.http, status.listening, enforcer)
+        else:
+            async with serve_stdio(manager.gone) as (received, sent):
+                await endpoint.run(received, sent, endpoint.create_initialization_options())
+                tasks.cancel_scope.cancel()
+
+
+def _approvals(
+    options: ProxyOptions,
+    live: ActivePolicy,
+    log: AuditLog,
+    say: Callable[[str], None],
+    stack: AsyncExitStack,
+    told: RequestListener,
+) -> ApprovalDirectory:
+    """Open the approvals directory, and tell of what waits there if there is a command for that."""
+    deployment = live.current.loaded.deployment
+    reachable = [
+        Path(path) for path in (deployment.sandbox, *deployment.working_roots.values()) if path is not None
+    ]
+    directory_path, key = default_paths()
+
+    def is_usable(request: ApprovalRequest) -> bool:
+        return request.session != log.paths.session or log.is_usable(request.id, request.asked)
+
+    def redacted(request: ApprovalRequest) -> ApprovalRequest:
+        return live.current.recorder.redacted(request)
+
+    if options.on_approval is not None:
+        hook = Hook(options.on_approval, redacted, say)
+        stack.callback(hook.close)
+        told = hook.tell
+    directory = ApprovalDirectory.open(
+        directory_path,
+        key,
+        reachable=reachable,
+        is_usable=is_usable,
+        told=told,
+        approvers=options.approvers,
+    )
+    return stack.enter_context(directory)
+
+
+def _enforcer(
+    options: ProxyOptions,
+    live: ActivePolicy,
+    facts: DeclaredFacts,
+    launcher: SandboxLauncher,
+    directory: ApprovalDirectory | None,
+) -> Enforcer:
+    asking = OpenRequest(
+        facts.log.paths.session, options.patience, options.seconds, options.client_person, options.approvers
+    )
+    return Enforcer(
+        policy=live,
+        broker=ApprovalBroker(directory, asking),
+        log=facts.log,
+        facts=facts,
+        breaker=RepeatedCallLimiter(),
+        confined=launcher.state,
+        neighbours=OtherProxies(shared_file("turns")),
+        reaching=Reaching(launcher.beyond, launcher.is_apart),
+        caller=options.caller,
+        observe=options.observe,
+    )
+
+
+async def _facts(
+    options: ProxyOptions,
+    log: AuditLog,
+    key: bytes,
+    words: UserWords | None,
+    say: Callable[[str], None],
+) -> DeclaredFacts:
+    """Return where declared facts come from: the memory in the log, the totals where they are kept."""
+    memory = await to_thread.run_sync(SessionMemory.of_log, log.paths, log.state)
+    place = options.state or StorePlace.parse(None)
+    server = place.server()
+    if server is not None:
+        try:
+            await to_thread.run_sync(server.check)
+            say(f"totals are kept in {place.name}")
+        except StoreError as error:
+            say(f"{error}: until it can, calls that need a total are refused")
+    return DeclaredFacts(Sources(memory, server or place.open(key), options.now, words), log)
+
+
+def _announce(
+    options: ProxyOptions,
+    policy: Policy,
+    log: AuditLog,
+    launcher: SandboxLauncher,
+    say: Callable[[str], None],
+) -> None:
+    say(f"policy {policy.revision}" + ("" if policy.trusted else f", {policy.signature}: give --verify-key"))
+    if policy.nodes:
+        say(f"decided by {', '.join(policy.nodes)}")
+    say(f"audit log {log.paths.path}")
+    count, seal = log.state
+    if count:
+        say(f"it goes on after {count} records, the last of which has the seal {seal}")
+    if options.observe:
+        say("OBSERVING ONLY: every call that can be sent is sent; nothing is enforced or protected")
+    if not options.approver:
+        say("nobody is asked: what the policy escalates is refused")
+    for name in options.approvers.missing(sorted(policy.loaded.content.approvers)):
+        say(f"nobody is the approver {visible(name)}: calls that ask for their approval are refused")
+    for note in launcher.notes():
+        say(note)
+
+
+async def _serve_http(
+    endpoint: Server[Any],
+    options: ProxyOptions,
+    address: Address,
+    listening: Callable[[str], None],
+    enforcer: Enforcer,
+) -> None:
+    from ironcurtain.enforcement.proxy.transport.http import serve_http  # noqa: PLC0415 - few listen
+    from ironcurtain.enforcement.proxy.transport.http_clients import Unauthenticated  # noqa: PLC0415
+
+    refused = Unauthenticated(enforcer.log, enforcer.policy)
+    await serve_http(endpoint, address, listening, options.clients, tokens=options.tokens, refused=refused)
+
+
+def _settle() -> None:
+    """Set up a process that does nothing but serve, now that all is loaded."""
+    warnings.simplefilter("ignore", MCPDeprecationWarning)
+    gc.set_threshold(*_COLLECTING)  # short pauses, whatever the start of the program preferred
+    gc.freeze()  # a collection in the middle of a call would look through all that was imported
+
+
+async def _close_current(live: ActivePolicy) -> None:
+    await live.current.close()

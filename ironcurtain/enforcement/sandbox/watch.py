@@ -1,0 +1,89 @@
+"""What is seen of one started server's sandbox: its report, and what is looked at from outside."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from ironcurtain.enforcement.sandbox.contained_process import ContainedStart
+from ironcurtain.enforcement.sandbox.report import Observation, Report
+from ironcurtain.system.text import visible
+
+_POLL = 0.25
+_MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What was seen to confine a server's process.
+
+    Attributes:
+        isolation: `none`, or the name of the mechanism.
+        observed: How that was seen.
+    """
+
+    isolation: str
+    observed: str
+
+
+UNSTARTED = Confinement("none", "the server has not been started")
+Tell = Callable[[str, Observation], Awaitable[None]]
+"""Is told of a server what was seen of it."""
+
+
+class SandboxWatch:
+    """Reads the report on one started server, and sees whether what it is kept from is still that."""
+
+    def __init__(self, name: str, inside: ContainedStart, states: dict[str, Confinement], home: Path) -> None:
+        self._name, self._states = name, states
+        self._report = Report(inside.report, home)
+        self.violations: list[str] = []
+        self._held = {path: _identity(path) for path in inside.held}
+        self._untold: list[Observation] = []
+        self.refused = ""
+        states[name] = Confinement("none", "nothing has been seen of its sandbox yet")
+
+    def take(self) -> None:
+        """Read what is new."""
+        for seen in self._report.new():
+            self._untold.append(seen)
+            if seen.kind == "violation":
+                self.violations.append(seen.text)
+            if seen.kind in {"observed", "open"}:
+                self._states[self._name] = Confinement(
+                    _MECHANISM if seen.kind == "observed" else "none", seen.text
+                )
+            elif seen.kind == "refused":
+                self.refused = f"its sandbox could not be made: {seen.text}"
+
+    async def run(self, tell: Tell) -> None:
+        """Tell what is seen, for as long as the server runs."""
+        while True:
+            await self.tell_all(tell)
+            await anyio.sleep(_POLL)
+
+    async def tell_all(self, tell: Tell) -> None:
+        """Tell what has been seen and not yet told."""
+        self.take()
+        self._look_at_held()
+        untold, self._untold = self._untold, []
+        for seen in untold:
+            await tell(self._name, seen)
+
+    def _look_at_held(self) -> None:
+        for path in [path for path, was in self._held.items() if _identity(path) != was]:
+            del self._held[path]
+            what = f"{visible(str(path))} was replaced; the server is kept from it again when it next starts"
+            self._untold.append(Observation("open", what))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

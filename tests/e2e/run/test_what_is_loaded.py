@@ -1,0 +1,47 @@
+"""What is loaded before people's programs are answered: each library that a start does not need is a wait."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from e2e.program import environment
+
+WEB = {"h11", "httpx2", "jwt", "sse_starlette", "starlette", "uvicorn"}
+CHECKS = {"attrs", "jsonschema", "referencing"}
+MODELS = {"anthropic", "google", "openai", "pydantic_ai"}
+FEW = {"aiohttp", "jwt", "keyring", "opa_client", "redis", "requests", "ruamel"}
+BEFORE = {
+    # What is loaded before servers and engine are started, they wait for.
+    "ironcurtain.enforcement.proxy.process": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    "ironcurtain.enforcement.proxy.serving": {*MODELS, *FEW},
+    "ironcurtain.policy": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    "ironcurtain.decision.on_this_machine": {"anyio", "mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    "ironcurtain.enforcement.sandbox.launcher": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+}
+OURS = {
+    "ironcurtain.enforcement.proxy.process": {"ironcurtain.enforcement.proxy.serving", "ironcurtain.gateway"},
+    "ironcurtain.enforcement.proxy.serving": {
+        "ironcurtain.analysis.narrowing.narrowing",
+        "ironcurtain.enforcement.proxy.transport.http",
+        "ironcurtain.enforcement.proxy.transport.tokens",
+    },
+}
+
+
+def loaded(program: str) -> set[str]:
+    code = f"{program}\nimport sys\nprint(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    return set(ended.stdout.split())
+
+
+@pytest.mark.parametrize("module", BEFORE)
+def test_what_is_loaded_with_a_module(module: str) -> None:
+    found = loaded(f"import {module}")
+    assert module in found
+    assert not BEFORE[module] & {name.partition(".")[0] for name in found}
+    assert not OURS.get(module, set()) & found
+
