@@ -53,6 +53,7 @@ from ironcurtain.enforcement.sandbox.reach.reach import reaches
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.fetched.lock import lock_of
+from ironcurtain.servers.sdk import load_sdk
 from ironcurtain.settings import user_directory
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
@@ -268,6 +269,7 @@ async def _run(
 
 
 def _load_the_rest() -> None:
+    load_sdk()
     for name in _REST:
         import_module(name)
 

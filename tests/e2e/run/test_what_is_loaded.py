@@ -45,3 +45,33 @@ def test_what_is_loaded_with_a_module(module: str) -> None:
     assert not BEFORE[module] & {name.partition(".")[0] for name in found}
     assert not OURS.get(module, set()) & found
 
+
+LATE = """
+from ironcurtain.servers.sdk import load_sdk
+from pydantic import BaseModel
+
+load_sdk()
+
+
+class Later(BaseModel):
+    number: int
+
+
+import mcp, mcp_types
+
+assert Later.__pydantic_complete__
+before = mcp_types.Tool.__pydantic_complete__, mcp_types.InitializeResult.__pydantic_complete__
+tool = mcp_types.Tool.model_validate({"name": "t", "inputSchema": {"type": "object"}})
+assert tool.model_dump(by_alias=True, exclude_none=True)["inputSchema"] == {"type": "object"}
+try:
+    mcp_types.Tool.model_validate({"name": 1, "inputSchema": {}})
+except ValueError:
+    print("checked", *before, mcp_types.Tool.__pydantic_complete__)
+"""
+
+
+def test_messages_of_the_sdk_are_checked_though_what_checks_them_is_built_late() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LATE], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split() == ["checked", "False", "False", "True"]
