@@ -17,13 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.decision.refusal import Refusal
 from ironcurtain.engine.answer import EngineAnswerError
-from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.engine import Engine
 from ironcurtain.engine.locate import Opa, find
 from ironcurtain.engine.remote_nodes import Nodes
@@ -37,6 +34,8 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
 
 if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
     from ironcurtain.decision.decide import Call, TracedDecision
     from ironcurtain.decision.loaded_policy import LoadedPolicy
     from ironcurtain.decision.policy_input import PolicyInput
@@ -215,6 +214,8 @@ class Policy:
             return RemoteEngine(self._nodes, self.revision, wait=wait)
         archive, key = self._bundle.archive(), self._trust.key
         if key is not None:
+            from ironcurtain.engine.command import OpaCommand  # noqa: PLC0415 - few have a key
+
             OpaCommand(self.opa).verify_signature(archive, key.pem, key.algorithm)
         return Engine(self.opa, archive, self.revision)
 
@@ -225,6 +226,8 @@ class Policy:
             EngineFailedError: If it does not start, or no node serves the bundle.
             BundleSignatureError: If OPA refuses the signature.
         """
+        from anyio.from_thread import start_blocking_portal  # noqa: PLC0415 - who has an event loop needs none
+
         engine: AbstractAsyncContextManager[AnyEngine] = self.engine()
         with ExitStack() as stack:
             portal = stack.enter_context(start_blocking_portal())
@@ -328,7 +331,8 @@ class Policy:
 
     def _get_ready(self) -> None:
         """Import what decides, and load the policy if it is not yet."""
-        import_module("ironcurtain.decision.decide")
+        for name in ("decide", "canonical.json_schema"):
+            import_module(f"ironcurtain.decision.{name}")
         _ = self.loaded
 
     async def _decide(self, call: Call) -> Decision:

@@ -7,13 +7,16 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.servers.fetched.lock import ServerLock, lock_of, read_lock
-from ironcurtain.servers.fetched.resolve import InstalledPackage, resolved
 from ironcurtain.system.files import load
 from ironcurtain.system.text import quoted
+
+if TYPE_CHECKING:
+    from ironcurtain.servers.fetched.resolve import InstalledPackage
 
 _KEYS = tuple(field.alias or name for name, field in Server.model_fields.items())
 _NEAR = 0.8
@@ -120,6 +123,8 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
         if server.output:
             errors += _output_errors(name, server, path)
     raise_all(errors)
+    from ironcurtain.servers.fetched.resolve import resolved  # noqa: PLC0415 - few decisions are about servers
+
     ready = {
         name: resolved(name, server, lock or ServerLock(), path)
         for name, server in sorted(document.servers.items())

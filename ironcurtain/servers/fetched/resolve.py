@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.fetched import pypi
-from ironcurtain.servers.fetched.fetch import platform_of
 from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock
 from ironcurtain.servers.fetched.request import PackageRequest, request_of
 from ironcurtain.servers.fetched.tree import installation, is_whole
@@ -75,6 +73,8 @@ def resolved(
     known = lock.servers.get(name)
     if request is None or (known is None and server.sandbox is False):
         return server, None
+    from ironcurtain.servers.fetched.fetch import platform_of  # noqa: PLC0415 - few servers are fetched
+
     why = _missing(request, known)
     if known is None or why:
         hint = f"Run `{fetch_command(servers, name)}`."
@@ -89,6 +89,9 @@ def resolved(
 
 def _missing(request: PackageRequest, known: FetchedServer | None) -> str:
     """Say why a server cannot be started; nothing if it can."""
+    from ironcurtain.servers.fetched import pypi  # noqa: PLC0415 - as above
+    from ironcurtain.servers.fetched.fetch import platform_of  # noqa: PLC0415
+
     asked = quoted(request.wanted.packages[0])
     if known is None:
         return (
@@ -111,6 +114,8 @@ def _installed(server: Server, request: PackageRequest, known: FetchedServer, pl
     if known.wanted.manager == "npm":
         change = {"command": str(place / known.run), "args": request.arguments}
         return server.model_copy(update=change)
+    from ironcurtain.servers.fetched import pypi  # noqa: PLC0415 - as above
+
     python = pypi.interpreter(known.wanted.python)
     command, words, variables = pypi.command(python or Path(), place, known.run)
     given = server.env.get("PYTHONPATH")
