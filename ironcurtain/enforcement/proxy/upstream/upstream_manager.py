@@ -46,7 +46,7 @@ DISCOVERY_PATIENCE = 5.0
 
 
 class UpstreamManager:
-    """The servers of one proxy; they are started when the first client says what it can do."""
+    """The servers of one proxy; they are spoken to when the first client says what it can do."""
 
     def __init__(
         self,
