@@ -127,6 +127,7 @@ class LoadedPolicy:
         self._registry = Registry(with_reserved_roles(content.annotations.roles))
         self._identifiers = identifying(content.caller)
         self._resolver = Resolver(world, home=deployment.home)
+        self._lasting = self._resolver if world.never_changes else None
         self._sandbox = self._real(deployment.sandbox) if deployment.sandbox is not None else None
         self._refuse_roots()
         self.patterns = self._index(content.patterns, content.lists, content.case_insensitive_hosts)
@@ -201,8 +202,10 @@ class LoadedPolicy:
 
     def canonicalization(self, server: str) -> CanonicalizationContext:
         """Return what canonicalisation needs to know for a call to a server."""
+        world = self._world.for_one_call()
         return CanonicalizationContext(
-            world=self._world.for_one_call(),
+            world=world,
+            resolver=self._lasting or Resolver(world, home=self.deployment.home),
             server=server,
             home=self.deployment.home,
             working_root=self.deployment.working_root(server),
@@ -258,4 +261,4 @@ class LoadedPolicy:
     def _protect(self) -> Protection:
         configuration = f"{self.deployment.home}/{CONFIGURATION_DIRECTORY}"
         protected = [self._real(path) for path in (*self.deployment.protected, configuration)]
-        return Protection(protected, self._sandbox, self._world)
+        return Protection(protected, self._sandbox, self._world, lasting=self._lasting)

@@ -25,14 +25,24 @@ class Protection:
         sandbox: The sandbox's real path, or None.
     """
 
-    def __init__(self, protected: Iterable[str], sandbox: str | None, world: HostView) -> None:
-        """Take real absolute paths."""
+    def __init__(
+        self,
+        protected: Iterable[str],
+        sandbox: str | None,
+        world: HostView,
+        *,
+        lasting: Resolver | None = None,
+    ) -> None:
+        """Take real absolute paths, and the resolver of all calls where the world never changes."""
         self.paths = tuple(sorted(set(protected)))
         self.sandbox = sandbox
         self._world = world
+        self._lasting = (lasting, PathGuard(self, world, lasting)) if lasting is not None else None
 
     def guard(self, resolver: Resolver) -> PathGuard:
         """Return the guard of one call, which looks up everything once, through the call's resolver."""
+        if self._lasting is not None and self._lasting[0] is resolver:
+            return self._lasting[1]
         return PathGuard(self, self._world, resolver)
 
 

@@ -128,6 +128,11 @@ class _Passing:
         """Return the path as the other world stores it."""
         return path
 
+    @property
+    def never_changes(self) -> bool:
+        """See `HostView.never_changes`."""
+        return self._world.never_changes
+
     def for_one_call(self) -> _Passing:
         """See `HostView.for_one_call`."""
         return self

@@ -38,6 +38,7 @@ class CanonicalizationContext:
     """What canonicalisation needs to know of the place where a call happens.
 
     Attributes:
+        resolver: Resolves paths in the world.
         server: The server that the call goes to; git is asked in its environment.
         home: The home directory, absolute.
         working_root: Directory that the server's relative paths resolve against, or None.
@@ -45,6 +46,7 @@ class CanonicalizationContext:
     """
 
     world: HostView
+    resolver: Resolver
     server: str
     home: str
     working_root: str | None
@@ -108,7 +110,7 @@ class _Call:
         self.given = arguments
         self.arguments = json_text.copied(arguments)
         self.around = around
-        self.resolver = Resolver(around.world, home=around.home)
+        self.resolver = around.resolver
         self.remotes = RemoteCanonicalizer(
             around.world, around.server, self.resolver, around.registry, around.working_root
         )

@@ -128,6 +128,10 @@ class RepositoryPlaces:
 class HostView(Protocol):
     """What canonicalisation may ask. Paths are absolute; no method follows a final symlink."""
 
+    @property
+    def never_changes(self) -> bool:
+        """Whether its answers stay what they are, so that they can be kept from one call to the next."""
+
     def for_one_call(self) -> HostView:
         """Return the view of one call, which may remember what git said until the call is decided."""
 

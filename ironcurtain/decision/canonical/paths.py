@@ -68,7 +68,8 @@ _ROOT = _Position("/", missing=0, links=0)
 class Resolver:
     """Resolves paths in one world, asking it about each place once.
 
-    A resolver lives as long as one call (or one load): what it remembers may be stale afterwards.
+    A resolver lives as long as one call (or one load): what it remembers may be stale afterwards, unless its
+    world never changes.
 
     Args:
         world: Where the paths are looked up.

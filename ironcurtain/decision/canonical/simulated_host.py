@@ -60,8 +60,13 @@ class SimulatedHost:
                 self._add_directory(place)
         self._numbers = {path: number for number, path in enumerate(sorted(self._nodes), start=1)}
 
+    @property
+    def never_changes(self) -> bool:
+        """See `HostView.never_changes`."""
+        return True
+
     def for_one_call(self) -> SimulatedHost:
-        """See `HostView.for_one_call`: it never changes."""
+        """See `HostView.for_one_call`."""
         return self
 
     def entry(self, path: str) -> FileEntry | None:

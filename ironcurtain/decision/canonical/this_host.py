@@ -51,6 +51,11 @@ class ThisHost:
         self._survey: Survey = survey
         self._exact: set[str] | None = None
 
+    @property
+    def never_changes(self) -> bool:
+        """See `HostView.never_changes`."""
+        return False
+
     def for_one_call(self) -> ThisHost:
         """See `HostView.for_one_call`."""
         view = ThisHost.__new__(ThisHost)  # `copy.copy` takes ten times as long
