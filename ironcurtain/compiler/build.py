@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -56,6 +57,7 @@ from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.compiler.scenarios.generated import GenerationContext, generate_calls
 from ironcurtain.compiler.scenarios.intent import Intent, IntentContext, ask_intent
 from ironcurtain.compiler.verify.baseline import record_policy
+from ironcurtain.compiler.verify.expected import Expected, expecting
 from ironcurtain.compiler.verify.gate_judgement import Gate, apply_gate
 from ironcurtain.compiler.verify.policy_builder import PolicyBuilder, without_rules
 from ironcurtain.compiler.verify.repair import RepairDraft, RepairResult, repair
@@ -74,7 +76,7 @@ from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.policy import Approver, CompiledPolicy
 from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools
+from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, prepare_live
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
 from ironcurtain.system.text import counted
 
@@ -158,45 +160,49 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             inputs = _inputs(sources, options)
             truth = _ground_truth(inputs, sources)
             summary += [counted(len(inputs.clauses), "clause"), counted(truth.count, "scenario")]
-        with stages.stage("annotate") as summary:
-            tools = _list_tools(inputs, options, starter, sources.output, progress)
-            annotated = _annotate(inputs, tools, options, sources.output, cache)
-            annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
-            structure = _structure(annotations, truth, options.release(opa))
-            listed = counted(sum(map(len, tools.values())), "tool")
-            summary.append(f"{listed} of {counted(len(tools), 'server')}")
-        with stages.stage("compile rules") as summary:
-            context = _rule_context(inputs, tools, annotations, options, sources.output)
-            compiled = compile_rules(context, cache)
-            summary.append(counted(len(compiled.policy.rules), "rule"))
-        with stages.stage("resolve lists") as summary:
-            sources_of_lists = _list_context(inputs, tools, starter, annotations, options)
-            may_ask = options.provider is not None and not options.offline
-            resolved = resolve_lists(inputs.lists, compiled.policy, sources_of_lists, cache, ask=may_ask)
-            summary.append(counted(len(resolved.lists.lists), "list"))
-        with stages.stage("scenarios") as summary:
-            custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
-            builder = PolicyBuilder(annotations, resolved.lists, truth.document, custom, release, opa)
-            intent = _intent(inputs, builder, structure, cache, options)
-            summary.append(f"{truth.count} of people, {len(intent.scenarios)} of a model")
-        with stages.stage("verify and repair") as summary:
-            adviser = cache if options.repair else cache.kept_only()
-            settled = repair(RepairDraft(compiled.policy, intent.scenarios), builder, context, adviser)
-            told = (f"{check.name} {check.count}" for check in settled.tried.verification.checks)
-            summary.extend((*told, counted(settled.rounds, "correction")))
-        with stages.stage("compare and record") as summary:
-            _require_demanded(settled, truth, progress, cache)
-            compared = _compare(settled.draft.policy, options, context, builder, cache)
-            _require_no_questions(settled, compared, sources, _known(inputs, options), progress)
-            recorded = record_policy(settled, builder, inputs.guarantees)
-            verification = apply_gate(recorded, options.gate, progress, inputs.unread)
-            policy = with_former(settled.draft.policy, inputs.published)
-            documents = Documents(annotations, policy, resolved.lists, recorded, verification, tools)
-            bundle = settled.tried.bundle.with_provenance(origin(options.sources, inputs, cache, documents))
-            summary += [counted(options.runs, "run"), f"{counted(recorded.calls, 'call')} recorded"]
-            summary.append(f"revision {bundle.revision}")
-        with stages.stage("publish") as summary:
-            summary.append(f"{_publish(bundle, documents, sources, options, cache)} files")
+        with _expecting(inputs, sources, options, opa) as expected:
+            with stages.stage("annotate") as summary:
+                tools = _list_tools(inputs, options, starter, sources.output, progress)
+                annotated = _annotate(inputs, tools, options, sources.output, cache)
+                annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
+                structure = _structure(annotations, truth, options.release(opa))
+                summary.append(_listed(tools))
+            with stages.stage("compile rules") as summary:
+                context = _rule_context(inputs, tools, annotations, options, sources.output)
+                compiled = compile_rules(context, cache)
+                summary.append(counted(len(compiled.policy.rules), "rule"))
+            with stages.stage("resolve lists") as summary:
+                sources_of_lists = _list_context(inputs, tools, starter, annotations, options)
+                may_ask = options.provider is not None and not options.offline
+                resolved = resolve_lists(inputs.lists, compiled.policy, sources_of_lists, cache, ask=may_ask)
+                summary.append(counted(len(resolved.lists.lists), "list"))
+            with stages.stage("scenarios") as summary:
+                custom, release = _custom_modules(sources, opa, annotations), options.release(opa)
+                builder = PolicyBuilder(
+                    annotations, resolved.lists, truth.document, custom, release, opa, expected
+                )
+                intent = _intent(inputs, builder, structure, cache, options)
+                summary.append(f"{truth.count} of people, {len(intent.scenarios)} of a model")
+            with stages.stage("verify and repair") as summary:
+                adviser = cache if options.repair else cache.kept_only()
+                settled = repair(RepairDraft(compiled.policy, intent.scenarios), builder, context, adviser)
+                told = (f"{check.name} {check.count}" for check in settled.tried.verification.checks)
+                summary.extend((*told, counted(settled.rounds, "correction")))
+            with stages.stage("compare and record") as summary:
+                _require_demanded(settled, truth, progress, cache)
+                compared = _compare(settled.draft.policy, options, context, builder, cache)
+                _require_no_questions(settled, compared, sources, _known(inputs, options), progress)
+                recorded = record_policy(settled, builder, inputs.guarantees)
+                verification = apply_gate(recorded, options.gate, progress, inputs.unread)
+                policy = with_former(settled.draft.policy, inputs.published)
+                documents = Documents(annotations, policy, resolved.lists, recorded, verification, tools)
+                bundle = settled.tried.bundle.with_provenance(
+                    origin(options.sources, inputs, cache, documents)
+                )
+                summary += [counted(options.runs, "run"), f"{counted(recorded.calls, 'call')} recorded"]
+                summary.append(f"revision {bundle.revision}")
+            with stages.stage("publish") as summary:
+                summary.append(f"{_publish(bundle, documents, sources, options, cache)} files")
     later = (each.notes for each in (resolved, intent, settled, compared, recorded))
     notes = [*annotated.notes, *compiled.findings, *itertools.chain.from_iterable(later)]
     return Built(bundle, verification, _findings(inputs, documents, bundle, notes, cache))
@@ -248,6 +254,13 @@ def _note(progress: Progress, text: str) -> None:
     progress.show(f"note: {text}")
 
 
+def _expecting(
+    inputs: Inputs, sources: Sources, options: Options, opa: Opa
+) -> AbstractContextManager[Callable[[], Expected | None]]:
+    waits = not options.offline and prepare_live(inputs.servers, saved=options.saved_tools)
+    return expecting(sources.output, options.sources, inputs.guarantees, opa, waits=waits)
+
+
 def _ground_truth(inputs: Inputs, sources: Sources) -> GroundTruth:
     """Return what people demand: the handwritten scenarios and their answers.
 
@@ -285,6 +298,10 @@ def _list_tools(
         saved=options.saved_tools,
         timeout=options.server_timeout,
     )
+
+
+def _listed(tools: Tools) -> str:
+    return f"{counted(sum(map(len, tools.values())), 'tool')} of {counted(len(tools), 'server')}"
 
 
 def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, cache: AnswerCache) -> Annotated:

@@ -5,6 +5,7 @@ Live ones are read by `live`; how one is started, and what is said when it fails
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,19 @@ def list_tools(
         found.update(list_live(replace(config, servers=live), starter, timeout))
     _check_endpoint_names(found, config)
     return dict(sorted(found.items()))
+
+
+def prepare_live(config: ServerConfig, *, saved: bool = False) -> bool:
+    """Load what live servers are read with, if there are some; tell whether there are.
+
+    Beside other work it would take twice as long to load, and servers start after it. The arguments are those
+    of `list_tools`.
+    """
+    servers = config.servers.values()
+    if not any(each.command and not each.gateway and not (saved and each.tools) for each in servers):
+        return False
+    importlib.import_module("ironcurtain.servers.live")
+    return True
 
 
 def _declared(module: Path) -> tuple[ToolListing, ...]:

@@ -10,13 +10,14 @@ import ctypes
 import errno
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
@@ -118,6 +119,10 @@ OURS = frozenset(
 )
 """All that may lie in the published directory: whatever else is there is somebody's work."""
 
+_FILE = 0o644
+_DIRECTORY = 0o755
+"""The modes of what is published."""
+
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _CANNOT_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
@@ -150,6 +155,8 @@ def only_one(target: Path) -> Iterator[None]:
 def publish(target: Path, files: Mapping[str, bytes]) -> None:
     """Replace a directory by one that holds exactly these files (content by relative path).
 
+    One that holds them already is left as it is.
+
     Raises:
         PublishError: If anything fails; the previous directory is then as it was, and nothing is left over.
     """
@@ -157,6 +164,8 @@ def publish(target: Path, files: Mapping[str, bytes]) -> None:
     _refuse_foreign(target)
     fresh: Path | None = None
     try:
+        if _holds(target, files):
+            return
         fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new-"))
         _write(fresh, files)
         replace_directory(fresh, target)
@@ -181,6 +190,20 @@ def _refuse_foreign(target: Path) -> None:
         )
 
 
+def _holds(directory: Path, files: Mapping[str, bytes]) -> bool:
+    """Tell whether a directory is what `_write` makes of some files: their content, and nothing else."""
+    folders = {parent.as_posix() for path in files for parent in PurePosixPath(path).parents}
+    wanted = {
+        **dict.fromkeys(folders, stat.S_IFDIR | _DIRECTORY),
+        **dict.fromkeys(files, stat.S_IFREG | _FILE),
+    }
+    found = {".": directory.stat().st_mode} if directory.is_dir() else {}
+    for folder, below, names in os.walk(directory):
+        for place in (Path(folder, name) for name in (*below, *names)):
+            found[place.relative_to(directory).as_posix()] = place.lstat().st_mode
+    return found == wanted and all((directory / path).read_bytes() == data for path, data in files.items())
+
+
 def _write(directory: Path, files: Mapping[str, bytes]) -> None:
     for name, data in sorted(files.items()):
         path = directory / name
@@ -189,9 +212,9 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        path.chmod(0o644)
+        path.chmod(_FILE)
     for folder, _, _ in os.walk(directory):
-        Path(folder).chmod(0o755)
+        Path(folder).chmod(_DIRECTORY)
         sync_directory(Path(folder))
 
 

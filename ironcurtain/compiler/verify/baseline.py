@@ -52,7 +52,7 @@ def record_policy(settled: RepairResult, builder: PolicyBuilder, guarantees: Gua
     generated = generate_calls(ground)
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]
-    evidence = Evidence(bundle, demanded, guarantees, builder.opa, settled.tried.decide)
+    evidence = builder.evidence(settled.tried, demanded, guarantees)
     with in_background(evidence.gathered) as gathering:
         records = record(fresh, partial(builder.attempt, bundle))
         gathering.result()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,58 @@ def test_the_new_set_replaces_the_old_one_entirely(tmp_path: Path) -> None:
     publish(tmp_path / "generated", OLD)
     publish(tmp_path / "generated", NEW)
     assert tree(tmp_path) == {f"generated/{name}": data for name, data in NEW.items()}
+
+
+def test_what_holds_the_set_already_is_left_as_it_is(tmp_path: Path) -> None:
+    publish(tmp_path / "generated", OLD)
+    before = (tmp_path / "generated").stat().st_ino
+    publish(tmp_path / "generated", OLD)
+    assert (tmp_path / "generated").stat().st_ino == before
+
+
+def other_mode(published: Path) -> None:
+    (published / "bundle" / ".manifest").chmod(0o666)
+
+
+def other_directory_mode(published: Path) -> None:
+    (published / "bundle").chmod(0o777)
+
+
+def link(published: Path) -> None:
+    """Keep the content elsewhere, where it can change."""
+    (published / "compiled-policy.json").rename(published.parent / "elsewhere")
+    (published / "compiled-policy.json").symlink_to(published.parent / "elsewhere")
+
+
+def linked_directory(published: Path) -> None:
+    (published / "bundle").rename(published.parent / "elsewhere")
+    (published / "bundle").symlink_to(published.parent / "elsewhere")
+
+
+def more(published: Path) -> None:
+    (published / "answers" / "b.json").write_text("more")
+
+
+def more_directories(published: Path) -> None:
+    (published / "answers" / "empty").mkdir()
+
+
+def less(published: Path) -> None:
+    (published / "answers" / "a.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "change", [other_mode, other_directory_mode, link, linked_directory, more, more_directories, less]
+)
+def test_what_differs_in_anything_is_replaced(tmp_path: Path, change: Callable[[Path], None]) -> None:
+    target = tmp_path / "generated"
+    publish(target, OLD)
+    change(target)
+    before = target.stat().st_ino
+    publish(target, OLD)
+    assert target.stat().st_ino != before
+    assert tree(target) == OLD
+    assert not any(path.is_symlink() for path in target.rglob("*"))
 
 
 def test_a_reader_never_sees_a_mix(tmp_path: Path) -> None:
