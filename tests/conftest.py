@@ -7,14 +7,17 @@ New ones are looked for with `--hypothesis-profile=searching`, which draws ten t
 
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from mcp.client import session, stdio
 from pytest_httpserver import HTTPServer
 
-settings.register_profile("repeatable", derandomize=True, deadline=None)
-settings.register_profile("searching", derandomize=False, deadline=None, print_blob=True, max_examples=1_000)
+# How fast a machine draws them is no property.
+_ANY_SPEED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, **_ANY_SPEED)
+settings.register_profile("searching", derandomize=False, print_blob=True, max_examples=1_000, **_ANY_SPEED)
 settings.load_profile("repeatable")
 
 # The clients of the SDK have no option for these: they give up a proxy that still starts, and kill one two
