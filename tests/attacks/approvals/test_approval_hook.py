@@ -7,7 +7,6 @@ the log, a thread of its own with a time limit, and a keeper that ends whatever 
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any
 import anyio
 import pytest
 from jsonschema import Draft202012Validator
+from support.deployments.faulty import proxy_of
 from support.deployments.proxied import LONG, Living, Place, is_alive, rules, text_of, until, wait_for
 from support.projects.policies import rule
 from support.records.approvals import written
@@ -196,7 +196,7 @@ def test_a_hook_that_hangs_holds_up_no_call_and_no_end(tmp_path: Path) -> None:
                 assert "Repeat exactly the same call" in text_of(result)
             await until(pid.exists)
             assert is_alive(int(pid.read_text()))
-            return Living(os.getpid())
+            return Living(await proxy_of(place))
 
     anyio.run(call).wait_until_gone()
     assert not is_alive(int(pid.read_text()))

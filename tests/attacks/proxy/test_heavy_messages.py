@@ -5,7 +5,6 @@ Held by: bounds of each message, parsed beside the loop; who exceeds them is end
 
 from __future__ import annotations
 
-import os
 import re
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,8 @@ from pathlib import Path
 import pytest
 from fixtures import heavy_server
 from mcp import Client
-from support.deployments.proxied import PLAIN, Place, descendants, until, visit_all
+from support.deployments.faulty import proxy_of
+from support.deployments.proxied import PLAIN, Place, until, visit_all
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -28,24 +28,15 @@ async def _written(kind: str, client: Client, place: Place) -> None:
     assert (await client.call_tool(f"{name}__echo", {"text": kind})).is_error
     await until(lambda: re.search(rf"server {name}: it [^\n]*({BOUND})", place.said))
     assert not (await client.call_tool("fix__echo", {"text": kind})).is_error
-    assert _height() < MOST
+    assert _height(await proxy_of(place)) < MOST
 
 
-def _height() -> int:
-    """Return the most memory that a proxy of ours has held, in bytes."""
-    found = 0
-    for pid in descendants(os.getpid()):
-        entry = Path(f"/proc/{pid}")
-        try:
-            if b"proxy\0--bundle" in (entry / "cmdline").read_bytes():
-                status = (entry / "status").read_text()
-                peak = re.search(r"VmHWM:\s+(\d+) kB", status)
-                assert peak is not None, status
-                found = max(found, int(peak[1]) << 10)
-        except FileNotFoundError:
-            continue
-    assert found
-    return found
+def _height(pid: int) -> int:
+    """Return the most memory that a process has held, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    peak = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert peak is not None, status
+    return int(peak[1]) << 10
 
 
 @pytest.fixture(scope="module")

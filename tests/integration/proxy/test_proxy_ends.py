@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import mcp_types as types
 from mcp import Client
+from support.deployments.faulty import engine_of
 from support.deployments.proxied import PLAIN, Place, descendants, is_alive, rules, until, wait_for
 from support.deployments.wire import running
 from support.projects.policies import rule
@@ -24,12 +25,6 @@ def command(pid: int) -> list[bytes]:
         return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return []
-
-
-def engine_of(place: Place) -> int:
-    (proxy,) = [pid for pid in descendants(os.getpid()) if str(place.bundle).encode() in command(pid)]
-    (engine,) = [pid for pid in descendants(proxy) if b"--server" in command(pid)]
-    return engine
 
 
 class Gate:
@@ -56,7 +51,7 @@ def test_signals_while_it_ends_change_nothing(tmp_path: Path) -> None:
         wait_for(gate.passed)
         below = descendants(process.pid)
         (server,) = [pid for pid in below if command(pid)[1:2] == [PLAIN[0].encode()]]
-        engine = engine_of(place)
+        engine = anyio.run(engine_of, place)
         os.kill(server, signal.SIGSTOP)  # it notices nothing, so it has to be killed
         process.stdin.close()
         wait_for(lambda: not is_alive(engine))
@@ -86,7 +81,7 @@ def test_the_tool_list_follows_the_policy_however_long_that_takes(tmp_path: Path
             await until(lambda: told, 60)
             assert not await lists_echo(client)
             # Another engine for the same policy is no news.
-            os.kill(engine_of(place), signal.SIGKILL)
+            os.kill(await engine_of(place), signal.SIGKILL)
             await client.call_tool("fix__steps", {"count": 1})
             await until(lambda: any(r.get("event") == "engine-restarted" for r in place.records()), 60)
             assert not await lists_echo(client)

@@ -12,7 +12,8 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from support.deployments.proxied import LONG, Place, descendants, rules, text_of, until, visit_all
+from support.deployments.faulty import engine_of, proxy_of
+from support.deployments.proxied import LONG, Place, rules, text_of, until, visit_all
 from support.projects.policies import rule
 
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
@@ -43,7 +44,7 @@ async def a_new_bundle_takes_over_while_calls_are_in_flight(client: Client, plac
     assert len(revisions) == 2
     (change,) = events(place, "reload")
     assert {change["old"], change["new"]} == revisions
-    await until(lambda: len(_engines(place)) == 1)
+    await engine_of(place)  # the old one has ended
 
 
 async def a_broken_bundle_keeps_the_old_policy(client: Client, place: Place) -> None:
@@ -65,25 +66,11 @@ async def a_pipe_in_the_bundles_place_holds_nothing_up(client: Client, place: Pl
 
 async def sighup_reloads(client: Client, place: Place) -> None:
     place.publish(rules(), place.names)
-    (proxy,) = [pid for pid in descendants(os.getpid()) if _command(pid, b"proxy\x00--bundle", place)]
-    os.kill(proxy, signal.SIGHUP)
+    os.kill(await proxy_of(place), signal.SIGHUP)
     await until(lambda: len(events(place, "reload")) == 2)
     with anyio.fail_after(LONG):
         while (await client.call_tool("fix__echo", {"data": len(place.decisions)})).is_error:  # noqa: ASYNC110
             await anyio.sleep(0.05)
-
-
-def _engines(place: Place) -> list[int]:
-    (proxy,) = [pid for pid in descendants(os.getpid()) if _command(pid, b"proxy\x00--bundle", place)]
-    return [pid for pid in descendants(proxy) if _command(pid, b"opa\x00run")]
-
-
-def _command(pid: int, words: bytes, place: Place | None = None) -> bool:
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-    return words in command and (place is None or str(place.bundle).encode() in command)
 
 
 VISITS = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from contextlib import ExitStack
 from pathlib import Path
 
 import anyio
 import pytest
 from mcp import Client
+from support.deployments.faulty import proxy_of
 from support.deployments.proxied import LONG, Place, descendants, rules, until
 from support.projects.policies import rule
 from support.services.bundle_server import Held, bundle_server
@@ -49,7 +49,7 @@ async def story(place: Place, held: Held, port: int) -> None:
             assert f"decided by http://127.0.0.1:{port}" in place.said
             logged = [json.loads(line) for line in node.log.read_text().splitlines() if "decision_id" in line]
             assert place.decisions[-1]["decision_id"] in [line["decision_id"] for line in logged]
-            assert not [pid for pid in descendants(os.getpid()) if serves_a_socket(pid)]
+            assert not [pid for pid in descendants(await proxy_of(place)) if serves_a_socket(pid)]
             one.close()
             assert not await echo(client)
             assert rule_of_the_last(place) == "engine-no-node"
