@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,11 +31,12 @@ def command_line(pid: int) -> bytes:
         return b""
 
 
-def all_of_it(pid: int) -> Living | None:
-    """Return what lives below a session whose server has started something; None before."""
-    lines = b"\n".join(map(command_line, descendants(pid)))
+def all_of_it(pid: int, before: Collection[int] = ()) -> Living | None:
+    """Return what lives below a session whose server has started something; None as long as it has not."""
+    living = Living(pid, before)
+    lines = b"\n".join(map(command_line, living.began))
     parts = (b"process_tree.py", b"plain_server.py", b"--server", b"sleep\x003600")
-    return Living(pid) if all(part in lines for part in parts) else None
+    return living if all(part in lines for part in parts) else None
 
 
 @pytest.fixture
@@ -52,11 +53,13 @@ def hangs(started: Started) -> bool:
 def test_a_session_that_is_closed_leaves_no_process(stage: Callable[..., Stage]) -> None:
     play = stage(WORKING[0], ANTHROPIC.answer("Started."))
     living: list[Living] = []
+    # This process may still have what earlier tests have started.
+    before = descendants(os.getpid())
 
     async def story() -> None:
         async with play.session() as session:
             await session.send("Start it")
-            found = all_of_it(os.getpid())
+            found = all_of_it(os.getpid(), before)
             assert found is not None
             living.append(found)
 

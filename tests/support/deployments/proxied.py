@@ -226,10 +226,15 @@ def is_alive(pid: int) -> bool:
 
 
 class Living:
-    """The processes below one, as they are now: a later one of the same number is another."""
+    """The processes below one, as they are now: a later one of the same number is another.
 
-    def __init__(self, pid: int) -> None:
-        self.began = {each: _began(each) for each in descendants(pid)}
+    Args:
+        pid: The one.
+        before: Processes that are none of those.
+    """
+
+    def __init__(self, pid: int, before: Collection[int] = ()) -> None:
+        self.began = {each: _began(each) for each in descendants(pid) - {*before}}
 
     def wait_until_gone(self) -> None:
         """Wait until none of them lives, or tell which does."""
