@@ -74,7 +74,7 @@ async def waiting(you: Journey, client: Client, tool: str, arguments: dict[str, 
     async with anyio.create_task_group() as tasks:
         you.shows(f"{tool} {arguments}\n(waits)")
         called = tasks.create_task(client.call_tool(tool, arguments))
-        (path,) = await until(lambda: set(place.glob("request-*.json")) - before, 60)
+        (path,) = await until(lambda: set(place.glob("request-*.json")) - before)
         id_ = path.stem.removeprefix("request-")
         for shown in (id_, id_[:4]):
             you.names(shown, "READ-ID" if "read" in tool else "WRITE-ID")

@@ -103,7 +103,7 @@ async def use(you: Journey, log: Path, entries: list[dict[str, Any]]) -> dict[st
         started = StdioServerParameters(command=entry["command"], args=entry["args"], env=small, cwd="/")
         with anyio.fail_after(200), log.open("w") as stderr:
             async with Client(stdio_client(started, errlog=stderr), mode="legacy", cache=None) as client:
-                await until(partial(is_up, log, count), 120)
+                await until(partial(is_up, log, count))
                 names = sorted(each.name for each in (await client.list_tools()).tools)
                 for name in names:
                     found[name] = text_of(await client.call_tool(name, {}))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx2
+from support.deployments.proxied import LONG
 from support.deployments.support_desk import Desk
 from support.deployments.support_desk_http import FIRST, began, listening, settle, token
 
@@ -16,7 +17,9 @@ from support.deployments.support_desk_http import FIRST, began, listening, settl
 def status(url: str, *headers: tuple[str, str]) -> int:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = ("accept", "application/json, text/event-stream")
-    return httpx2.post(url, json=message, headers=[accept, *headers], trust_env=False).status_code
+    return httpx2.post(
+        url, json=message, headers=[accept, *headers], timeout=LONG, trust_env=False
+    ).status_code
 
 
 def test_a_header_that_says_who_asks_stands_there_twice(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_thousand_half_sent_requests_and_heavy_bodies(tmp_path: Path) -> None:
 
 def _heavy_bodies(url: str) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "y" * (60 << 20)}})
-    with httpx2.Client(trust_env=False) as client:
+    with httpx2.Client(timeout=LONG, trust_env=False) as client:
         headers = {**ACCEPT, "content-type": "application/json"}
         # The answer may come, and the connection go, before all was sent.
         with suppress(httpx2.TransportError):
@@ -152,7 +152,7 @@ async def test_idle_sessions_are_dropped() -> None:
             "clientInfo": {"name": "t", "version": "1"},
         },
     }
-    async with bounded() as port, httpx2.AsyncClient(trust_env=False) as client:
+    async with bounded() as port, httpx2.AsyncClient(timeout=LONG, trust_env=False) as client:
         url = f"http://127.0.0.1:{port}/mcp"
         first = await client.post(url, json=body, headers=ACCEPT)
         session = {**ACCEPT, "mcp-session-id": first.headers["mcp-session-id"]}

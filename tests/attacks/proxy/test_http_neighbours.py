@@ -78,7 +78,7 @@ async def _remove(url: str, token: str, place: Place) -> tuple[str, str]:
 
 
 def _without_a_token(url: str) -> None:
-    with httpx2.Client(trust_env=False) as client:
+    with httpx2.Client(timeout=LONG, trust_env=False) as client:
         for shown in ({}, {"authorization": "Bearer " + "3" * 40}, {"authorization": TOKENS["one"]}):
             assert client.post(url, json=BODY, headers={**ACCEPT, **shown}).status_code == 401
             assert client.get(url, headers={**ACCEPT, **shown}).status_code == 401

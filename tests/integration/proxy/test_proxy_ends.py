@@ -11,7 +11,7 @@ import anyio
 import mcp_types as types
 from mcp import Client
 from support.deployments.faulty import engine_of
-from support.deployments.proxied import PLAIN, Place, descendants, is_alive, rules, until, wait_for
+from support.deployments.proxied import LONG, PLAIN, Place, descendants, is_alive, rules, until, wait_for
 from support.deployments.wire import running
 from support.projects.policies import rule
 
@@ -57,7 +57,7 @@ def test_signals_while_it_ends_change_nothing(tmp_path: Path) -> None:
         wait_for(lambda: not is_alive(engine))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             process.send_signal(number)
-        assert process.wait(60) == 0
+        assert process.wait(LONG) == 0
         wait_for(lambda: not any(map(is_alive, below)))
     assert place.records()[-1]["event"] == "stop"
 
@@ -78,17 +78,17 @@ def test_the_tool_list_follows_the_policy_however_long_that_takes(tmp_path: Path
         async with place.client("--no-approver", "--opa", str(gate.opa), message_handler=hear) as client:
             assert await lists_echo(client)  # nobody waits for ever
             gate.open.touch()
-            await until(lambda: told, 60)
+            await until(lambda: told)
             assert not await lists_echo(client)
             # Another engine for the same policy is no news.
             os.kill(await engine_of(place), signal.SIGKILL)
             await client.call_tool("fix__steps", {"count": 1})
-            await until(lambda: any(r.get("event") == "engine-restarted" for r in place.records()), 60)
+            await until(lambda: any(r.get("event") == "engine-restarted" for r in place.records()))
             assert not await lists_echo(client)
             assert (gate.passed(), len(told)) == (1, 1)
             gate.open.unlink()
             place.publish(rules(), place.names)
-            await until(lambda: len(told) > 1, 60)
+            await until(lambda: len(told) > 1)
             assert await lists_echo(client)
 
     try:

@@ -88,7 +88,7 @@ def attacks(url: str) -> None:
     """A web page, and a name that was made to lead here, get nothing."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = {"accept": "application/json, text/event-stream"}
-    with httpx2.Client(trust_env=False) as client:
+    with httpx2.Client(timeout=LONG, trust_env=False) as client:
         assert (
             client.post(url, json=body, headers={**accept, "origin": "https://evil.example"}).status_code
             == 403

@@ -16,7 +16,7 @@ import pytest
 from e2e.program import Ended, Inside
 from fixtures import fixture_server
 from mcp import Client
-from support.deployments.proxied import Place, until, wait_for
+from support.deployments.proxied import LONG, Place, until, wait_for
 from support.projects.policies import rule
 
 from ironcurtain.enforcement.proxy.status.liveness_lock import running
@@ -34,7 +34,7 @@ def serving(place: Place) -> Iterator[str]:
             yield wait_for(lambda: re.search(r"listening on (\S+)", place.said))[1]
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(LONG)
 
 
 class Beside:
@@ -107,7 +107,7 @@ async def work(url: str, beside: Beside) -> None:
     async with Client(url, mode="legacy", cache=None) as client:
         await client.call_tool("fix__read", {"path": "/etc/passwd"})
         await client.call_tool("fix__remove", {"path": "~/notes/a"})
-        await until(lambda: beside.shown()["decisions"] == 2 and beside.shown()["servers"][0]["hidden"], 60)
+        await until(lambda: beside.shown()["decisions"] == 2 and beside.shown()["servers"][0]["hidden"])
 
 
 def another_version(beside: Beside) -> None:

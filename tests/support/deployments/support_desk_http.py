@@ -15,6 +15,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from support.deployments.proxied import LONG
 from support.deployments.support_desk import PROGRAM, Desk
 
 FIRST, SECOND = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
@@ -57,7 +58,9 @@ def listening(desk: Desk) -> Iterator[str]:
 def status_of(url: str, **headers: str) -> int:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = {"accept": "application/json, text/event-stream"}
-    return httpx2.post(url, json=message, headers={**accept, **headers}, trust_env=False).status_code
+    return httpx2.post(
+        url, json=message, headers={**accept, **headers}, timeout=LONG, trust_env=False
+    ).status_code
 
 
 def began(url: str, shown: str) -> str:
@@ -73,5 +76,7 @@ def began(url: str, shown: str) -> str:
         },
     }
     headers = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {shown}"}
-    found: str = httpx2.post(url, json=told, headers=headers, trust_env=False).headers["mcp-session-id"]
+    found: str = httpx2.post(url, json=told, headers=headers, timeout=LONG, trust_env=False).headers[
+        "mcp-session-id"
+    ]
     return found

@@ -114,7 +114,7 @@ class Story:
         )
         with self._stderr.open("w") as said:
             async with Client(stdio_client(started, errlog=said), mode="legacy", cache=None) as client:
-                await until(lambda: len(re.findall(r" tools?, protocol ", self.said)) == SERVERS, 120)
+                await until(lambda: len(re.findall(r" tools?, protocol ", self.said)) == SERVERS)
                 yield client
 
     @property
@@ -253,6 +253,6 @@ async def _drifted(story: Story, client: Client, memory: list[ToolListing]) -> N
     story.transcript.say("Annotated again", said)
     renamed, old = drifting_server.listed({"renamed"}), drifting_server.listed(set())
     story.publish({"memory": memory, "notes": of_sdk([renamed[0], old[1]])})
-    await until(lambda: "now enforced" in story.said, 60)
+    await until(lambda: "now enforced" in story.said)
     await story.call(client, "notes__read_note", {"file": plan})
     await story.call(client, "notes__list_tags", {})

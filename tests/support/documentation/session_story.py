@@ -110,7 +110,7 @@ class Story:
         before = set(self.approvals.glob("request-*.json"))
         async with anyio.create_task_group() as tasks:
             called = tasks.create_task(client.call_tool(tool, arguments))
-            (path,) = await until(lambda: set(self.approvals.glob("request-*.json")) - before, 60)
+            (path,) = await until(lambda: set(self.approvals.glob("request-*.json")) - before)
             yield path.stem.removeprefix("request-")
             self._told(tool, arguments, await called)
 

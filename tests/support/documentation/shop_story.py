@@ -103,7 +103,7 @@ class Story:
         said = self.root / f"said-{session}"
         with said.open("w") as stderr, _explained(said):
             async with Client(stdio_client(started, errlog=stderr), mode="legacy", cache=None) as client:
-                await until(lambda: "server shop: 9 tools" in said.read_text(), 60)
+                await until(lambda: "server shop: 9 tools" in said.read_text())
                 yield client
 
     async def call(self, client: Client, tool: str, **arguments: Any) -> bool:

@@ -24,7 +24,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from support.deployments.proxied import until
+from support.deployments.proxied import LONG, until
 from support.deployments.support_desk import Desk, text_of
 from support.documentation.transcript import Transcript
 from support.people.terminal import in_terminal
@@ -140,7 +140,7 @@ class Story:
         headers = {"accept": "application/json, text/event-stream"}
         headers["authorization"] = f"Bearer {token(kid, sub, 'tickets:read')}"
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-        status = httpx2.post(url, json=message, headers=headers, trust_env=False).status_code
+        status = httpx2.post(url, json=message, headers=headers, timeout=LONG, trust_env=False).status_code
         shown = f'token: {{"sub": "{sub}", "permissions": ["tickets:read"]}}, signed by {kid}'
         self.transcript.show(f"{shown}\ntools/list\n-> HTTP {status}")
 
