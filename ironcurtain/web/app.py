@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -35,6 +35,8 @@ from ironcurtain.web.rendering import SCRIPT, page, refused, said
 
 if TYPE_CHECKING:
     from ironcurtain.web.passkeys import Passkeys
+
+_CLIENT_LEFT = 499
 
 
 @dataclass(frozen=True)
@@ -172,4 +174,14 @@ async def _failed(request: Request, error: Exception) -> Response:
     return refused(request, 500, said(error))
 
 
-_HANDLERS: dict[Any, Any] = {404: _missing, 405: _missing, IronCurtainError: _failed, OSError: _failed}
+async def _left(_: Request, __: Exception) -> Response:
+    return Response(status_code=_CLIENT_LEFT)  # nobody reads it
+
+
+_HANDLERS: dict[Any, Any] = {
+    404: _missing,
+    405: _missing,
+    IronCurtainError: _failed,
+    OSError: _failed,
+    ClientDisconnect: _left,
+}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 
+from anyio import from_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -225,7 +226,8 @@ class PlaygroundPages:
             shown.trouble = said(error)
             return _page(request, playground, shown)
         beside = "Now" if playground.older is not None else ""
-        decided = partial(_column, machine=shown.machine, nearby=shown.nearby)
+        wanted = partial(_is_there, request)
+        decided = partial(_column, machine=shown.machine, nearby=shown.nearby, wanted=wanted)
         shown.columns = [decided(beside, playground.policy, shown.call)]
         if playground.older is not None:
             asked = playground.older.known_of(shown.call)
@@ -281,12 +283,23 @@ def _scenario(call: ScenarioCall, explanation: Explanation, given: Mapping[str, 
 
 
 def _column(
-    title: str, policy: WarmPolicy, call: ScenarioCall, *, machine: DescribedWorld, nearby: bool
+    title: str,
+    policy: WarmPolicy,
+    call: ScenarioCall,
+    *,
+    machine: DescribedWorld,
+    nearby: bool,
+    wanted: Callable[[], bool],
 ) -> Column:
     try:
-        return Column(title, policy.explain(call, machine, nearby=nearby))
+        return Column(title, policy.explain(call, machine, nearby=nearby, wanted=wanted))
     except (IronCurtainError, OSError) as error:
         return Column(title, trouble=said(error))
+
+
+def _is_there(request: Request) -> bool:
+    """Tell, from a worker thread, whether the browser still waits for the answer to a request."""
+    return not from_thread.run(request.is_disconnected)
 
 
 def _form(playground: Playground, named: str) -> CallForm | None:

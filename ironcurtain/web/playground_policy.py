@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from starlette.requests import ClientDisconnect
 
 from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.explain.explain import Explainer
 from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.decision.decide import Call
+from ironcurtain.decision.decide import Call, TracedDecision
+from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.model.facts import fact_types
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
 from ironcurtain.policy import Policy
@@ -21,6 +24,10 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.web.playground_scenarios import ScenarioFile
 
 _MACHINES = 4
+
+
+def _always() -> bool:
+    return True
 
 
 class WarmPolicy:
@@ -42,11 +49,26 @@ class WarmPolicy:
         self._policy.__enter__()  # it ends when nothing refers to it any more, or the command does
         self._explainers: OrderedDict[str, Explainer] = OrderedDict()
         self._turn = threading.Lock()
+        self._wanted: Callable[[], bool] = _always
 
-    def explain(self, call: ScenarioCall, machine: DescribedWorld, *, nearby: bool = True) -> Explanation:
-        """Decide a call on a machine, and say why it is decided so, and what near it gets further if wanted.
+    def explain(
+        self,
+        call: ScenarioCall,
+        machine: DescribedWorld,
+        *,
+        nearby: bool = True,
+        wanted: Callable[[], bool] = _always,
+    ) -> Explanation:
+        """Decide a call on a machine, and say why it is decided so, and what near it gets further.
+
+        Args:
+            call: The call.
+            machine: Where it happens.
+            nearby: Whether to look for what gets further, which takes many times as long as the decision.
+            wanted: Tells, before each decision, whether anybody still waits for the explanation.
 
         Raises:
+            ClientDisconnect: If nobody does.
             ScenarioError: If a fact is not declared or not of its type, or the machine contradicts itself.
             RefusedRootError, BundleRelationError: If the policy's directories cannot lie so.
         """
@@ -54,6 +76,7 @@ class WarmPolicy:
             explainer = self._on(machine)
             facts = self._policy.known_facts(call.facts or {}, call.at)
             asked = Call(call.server, call.tool, call.arguments, call.caller, facts=facts)
+            self._wanted = wanted
             return explainer.explain(asked, nearby=nearby)
 
     def known_of(self, call: ScenarioCall) -> ScenarioCall:
@@ -71,12 +94,21 @@ class WarmPolicy:
         key = machine.model_dump_json()
         if key not in self._explainers:
             loaded = load_described(self.bundle, machine)
-            decide = partial(self._policy.decide_traced, at=loaded)
+            decide = partial(self._decide, loaded)
             self._explainers[key] = Explainer(self.bundle, loaded, decide, every_rule=True)
         self._explainers.move_to_end(key)
         while len(self._explainers) > _MACHINES:
             self._explainers.popitem(last=False)
         return self._explainers[key]
+
+    def _decide(self, at: LoadedPolicy, calls: Sequence[Call]) -> list[TracedDecision]:
+        """Decide calls one after the other, for as long as somebody waits for the explanation."""
+        found: list[TracedDecision] = []
+        for call in calls:
+            if not self._wanted():
+                raise ClientDisconnect
+            found += self._policy.decide_traced([call], at=at)
+        return found
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import anyio
 from e2e.browser import MOST
@@ -34,11 +34,13 @@ class Web:
 
     Attributes:
         said: The lines that it printed.
+        warned: Those that it wrote to standard error.
         ends: The exit code that it has to end with.
     """
 
     process: subprocess.Popen[str]
     said: list[str] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
     ends: int = 0
 
     @property
@@ -93,21 +95,24 @@ def web(home: Path, *options: str) -> Iterator[Web]:
         env=environment(HOME=str(home)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         text=True,
     )
     running = Web(process)
-    assert process.stdout is not None
-    reading = threading.Thread(target=_read, args=(running,), daemon=True)
-    reading.start()
+    reading = [
+        threading.Thread(target=_read, args=each, daemon=True)
+        for each in ((process.stdout, running.said), (process.stderr, running.warned))
+    ]
+    for each in reading:
+        each.start()
     try:
         wait_for(lambda: any(map(ADDRESS.match, running.said)) or process.poll() is not None)
         yield running
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(LONG) == running.ends
-        reading.join()
-        process.stdout.close()
+        for each in reading:
+            each.join()
 
 
 def read_to_the_end(page: Page) -> None:
@@ -155,7 +160,7 @@ def _in_directory(home: Path, does: Callable[[ApprovalDirectory], Awaitable[T]])
         return pool.submit(anyio.run, opened).result()
 
 
-def _read(running: Web) -> None:
-    assert running.process.stdout is not None
-    for line in running.process.stdout:
-        running.said.append(line.rstrip("\n"))
+def _read(stream: IO[str], lines: list[str]) -> None:
+    with stream:
+        for line in stream:
+            lines.append(line.rstrip("\n"))  # noqa: PERF401 - it is read meanwhile

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
+import anyio
 import pytest
+from starlette.requests import ClientDisconnect
 from support.projects.policies import rule, tool, write_bundle
 
 from ironcurtain.bundle.opening import Trust, open_bundle
+from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import RefusedRootError, ScenarioError
 from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.web.access import Access
+from ironcurtain.web.app import Shown, unguarded_pages
+from ironcurtain.web.approvals import Waiting
 from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPolicy
 
 SHOP = Path(__file__).parents[3] / "examples" / "shop" / "generated" / "bundle"
@@ -54,6 +65,58 @@ def test_what_cannot_be_is_told_and_the_engine_goes_on(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="no fact"):
         policy.explain(CALL.model_copy(update={"facts": {"none": 1}}), MACHINE)
     assert policy.explain(CALL, MACHINE).decision.verdict is Verdict.ALLOW
+
+
+def test_what_nobody_waits_for_any_more_is_given_up_and_the_policy_goes_on(tmp_path: Path) -> None:
+    policy, refused = warm(tmp_path, "allow"), CALL.model_copy(update={"arguments": {"path": "/etc/passwd"}})
+    found = policy.explain(refused, MACHINE)
+    assert found.suggestions
+    for asked in range(3):
+        answers = iter([True] * asked + [False])
+        with pytest.raises(ClientDisconnect):
+            policy.explain(refused, MACHINE, wanted=lambda: next(answers))  # noqa: B023 - it is called at once
+        assert next(answers, None) is None
+    assert policy.explain(refused, MACHINE) == found
+
+
+def test_a_browser_that_has_gone_gets_no_explanation(tmp_path: Path) -> None:
+    playground = Playground(warm(tmp_path, "allow"), MACHINE)
+    shown = Shown(Waiting(tmp_path, tmp_path), RecentRecords(tmp_path))
+    shown = replace(shown, playground=OpenPlayground(lambda: "as it is", lambda: playground))
+    app = unguarded_pages(Access(), shown, lambda: None, print)
+    asked = json.dumps({"server": "s", "tool": "read", "arguments": {"path": "/etc/passwd"}})
+
+    async def statuses(*, stays: bool) -> list[int]:
+        messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            if (message := next(messages, None)) is not None:
+                return message
+            if stays:
+                await anyio.sleep_forever()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope: dict[str, Any] = {
+            "type": "http",
+            "method": "GET",
+            "path": "/playground",
+            "headers": [],
+            "root_path": "",
+        }
+        scope |= {
+            "query_string": urlencode({"call": asked}).encode(),
+            "server": ("here", 80),
+            "scheme": "http",
+        }
+        await app(scope, receive, send)
+        return [each["status"] for each in sent if each["type"] == "http.response.start"]
+
+    assert anyio.run(partial(statuses, stays=True)) == [200]
+    assert anyio.run(partial(statuses, stays=False)) == [499]
 
 
 def test_a_playground_is_opened_anew_only_when_its_files_changed(tmp_path: Path) -> None:
