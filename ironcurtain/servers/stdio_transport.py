@@ -21,13 +21,24 @@ import anyio
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import (
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
+from pydantic_core import from_json
 
+from ironcurtain.servers.direct_requests import Answer, DirectRequests
 from ironcurtain.servers.server_process import ServerProcess
 from ironcurtain.system.text import visible
 
 _MAX_WORDS = 4_096
 _LONG_LINE = 64 << 10
+_TURNS = 3
+"""How often the event loop goes round, at most, until the session has a message in its handler."""
 _SEPARATORS = (b",", b"[", b"{")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
@@ -71,7 +82,11 @@ def as_line(message: SessionMessage) -> bytes:
 
 @asynccontextmanager
 async def connect_pipes(
-    process: ServerProcess, *, on_words: Callable[[str], None], on_end: Callable[[str], None]
+    process: ServerProcess,
+    *,
+    on_words: Callable[[str], None],
+    on_end: Callable[[str], None],
+    direct: DirectRequests | None = None,
 ) -> AsyncIterator[Streams]:
     """Yield the streams of a started server, as `mcp.Client` takes them as a transport; then end it.
 
@@ -79,8 +94,9 @@ async def connect_pipes(
         process: The server.
         on_words: Told each line of the server's standard error, safe to show.
         on_end: Told, once, that nothing more comes from the server, and why.
+        direct: Sends requests of its own beside the session, from now until the server ends.
     """
-    pipes = _Pipes(process, on_words, on_end)
+    pipes = _Pipes(process, on_words, on_end, direct or DirectRequests())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pipes.read)
         tasks.start_soon(pipes.listen)
@@ -109,7 +125,11 @@ class _Pipes(MessageSink):
     """One running server: what it says comes out of `received`, what it is told is sent here."""
 
     def __init__(
-        self, server: ServerProcess, on_words: Callable[[str], None], on_end: Callable[[str], None]
+        self,
+        server: ServerProcess,
+        on_words: Callable[[str], None],
+        on_end: Callable[[str], None],
+        direct: DirectRequests,
     ) -> None:
         self._server = server
         self._process = server.process
@@ -117,8 +137,10 @@ class _Pipes(MessageSink):
         self._limits = server.limits
         self._on_words = on_words
         self._on_end = on_end
+        self._direct = direct
+        self._direct.open(self._write)
         self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        self._closed = False
+        self._closed = self._has_handed_on = False
         self._garbage = 0
         self._unasked = self._unasked_bytes = 0
         self._window_ends = 0.0
@@ -130,6 +152,7 @@ class _Pipes(MessageSink):
         async with self._arrived:
             fault = await self._receive(stdout)
         self._on_end(fault or "it ended")
+        self._direct.close()
         if fault:
             self._server.signal(signal.SIGTERM)  # the launcher kills all that it started
 
@@ -149,22 +172,44 @@ class _Pipes(MessageSink):
                 message, fault = self._read_line(line)
             if fault:
                 return fault
-            if message is None:
-                continue
-            try:
-                await self._arrived.send(SessionMessage(message))
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                return ""
+            if isinstance(message, Answer | JSONRPCResponse | JSONRPCError):
+                await self._let_session_go_first()
+            if isinstance(message, Answer):
+                self._direct.answered(message)
+            elif message is not None and not self._direct.heard(message):
+                self._has_handed_on = True
+                try:
+                    await self._arrived.send(SessionMessage(message))
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    return ""
 
-    def _read_line(self, line: bytes) -> tuple[JSONRPCMessage | None, str]:
+    async def _let_session_go_first(self) -> None:
+        """Let what came before an answer be handled first, as a log message that belongs to its call."""
+        if self._has_handed_on:
+            self._has_handed_on = False
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+
+    def _read_line(self, line: bytes) -> tuple[JSONRPCMessage | Answer | None, str]:
         """Return a line's message, if it is one, and which bound it breaks, if it does."""
         if _has_more_values(line, self._limits.values):
             return None, f"it wrote a message of more than {self._limits.values:,} values"
+        if (answer := self._plain_answer(line)) is not None:
+            return answer, ""
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             return None, self._count_garbage(line)
         return message, self._count_unasked(message, len(line))
+
+    def _plain_answer(self, line: bytes) -> Answer | None:
+        """Return the plain answer that a line is, found without the SDK, which tries each kind of message."""
+        if not self._direct.is_waiting:
+            return None
+        try:
+            return self._direct.answer_in(from_json(line))
+        except ValueError:
+            return None
 
     def _count_garbage(self, line: bytes) -> str:
         self._garbage += bool(line.strip())
@@ -188,6 +233,9 @@ class _Pipes(MessageSink):
 
     async def send(self, message: SessionMessage, /) -> None:
         """Write a message once those before it are on their way; if that fails, the connection is over."""
+        await self._write(as_line(message))
+
+    async def _write(self, line: bytes) -> None:
         if self._closed:
             raise anyio.ClosedResourceError
         try:
@@ -195,7 +243,7 @@ class _Pipes(MessageSink):
         except OSError:
             self._arrived.close()
             raise anyio.BrokenResourceError from None
-        self._stdin.write(as_line(message))
+        self._stdin.write(line)
 
     async def aclose(self) -> None:
         """Take no more."""
@@ -216,4 +264,5 @@ class _Pipes(MessageSink):
     def close(self) -> None:
         """Take nothing more, from neither side."""
         self._closed = True
+        self._direct.close()
         self.received.close()

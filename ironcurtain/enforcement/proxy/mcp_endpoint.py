@@ -32,6 +32,7 @@ from ironcurtain.enforcement.proxy.calls.server_requests import (
 from ironcurtain.enforcement.proxy.listing import Listing
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
+from ironcurtain.enforcement.proxy.transport.direct_calls import DirectCalls
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
@@ -49,7 +50,11 @@ _UNCACHED = CacheHint(ttl_ms=0, scope="private")
 
 
 class McpEndpoint:
-    """The handlers of the one MCP endpoint, for all servers and both eras."""
+    """The handlers of the one MCP endpoint, for all servers and both eras.
+
+    Attributes:
+        direct: Takes calls of the client over stdio, beside the server.
+    """
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class McpEndpoint:
         self._manager, self._listing, self._enforcer = manager, listing, enforcer
         self._clients, self._held = clients, held
         self._listen = ListenHandler(clients.bus)
+        self.direct = DirectCalls(self._call)
 
     def server(self) -> Server[Any]:
         """Return the server to run over a transport."""
@@ -93,6 +99,7 @@ class McpEndpoint:
     async def _arrive(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Start the servers with the first client, and tell it what they can do."""
         if ctx.method == "initialize":
+            self.direct.pause()
             declared = (ctx.params or {}).get("capabilities")
             self._manager.start(types.ClientCapabilities.model_validate(declared or {}))
             await self._manager.greet(GREETING_PATIENCE)
@@ -111,6 +118,7 @@ class McpEndpoint:
         result = await call_next(ctx)
         if ctx.method == "notifications/initialized":
             self._clients.arrived(ctx).ready.set()
+            self.direct.follow(ctx.session)
         return result
 
     async def _discover(self, context: Context, _: types.RequestParams) -> types.DiscoverResult:
@@ -162,10 +170,19 @@ class McpEndpoint:
     # -- what is decided ------------------------------------------------------------------------
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Result:
-        server, tool = self._manager.route(params.name)
+        arguments = await written_arguments(context, params.arguments)
+        return await self._call(context, params.name, arguments, params)
+
+    async def _call(
+        self,
+        context: Context,
+        name: str,
+        arguments: JsonValue | bytes,
+        params: types.CallToolRequestParams | None = None,
+    ) -> Result:
+        server, tool = self._manager.route(name)
         upstream = self._manager.upstreams.get(server)
         digest = await upstream.digest_of(tool) if upstream is not None else None
-        arguments = await written_arguments(context, params.arguments)
         listing = (upstream.inventory or ToolInventory()).listings.get(tool) if upstream is not None else None
         call = Call(server, tool, arguments, live_digest=digest, live_listing=listing)
         try:

@@ -139,7 +139,8 @@ async def _serve(
     async with anyio.create_task_group() as tasks:
         narrowed = NarrowedTools(manager, tasks)
         listing = Listing(manager, narrowed)
-        endpoint = McpEndpoint(manager, listing, enforcer, manager.clients, PendingRequests(tasks)).server()
+        handlers = McpEndpoint(manager, listing, enforcer, manager.clients, PendingRequests(tasks))
+        endpoint = handlers.server()
         manager.live_in(tasks)
         narrowed.follow(enforcer.policy.current)
         tasks.start_soon(reloader.run)
@@ -153,7 +154,7 @@ async def _serve(
         elif options.http is not None:
             await _serve_http(endpoint, options, options.http, status.listening, enforcer)
         else:
-            async with serve_stdio(manager.gone) as (received, sent):
+            async with serve_stdio(manager.gone, handlers.direct) as (received, sent):
                 await endpoint.run(received, sent, endpoint.create_initialization_options())
                 tasks.cancel_scope.cancel()
 

@@ -42,6 +42,7 @@ from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
 if TYPE_CHECKING:  # the SDK takes a second to load
+    from ironcurtain.servers.direct_requests import DirectRequests
     from ironcurtain.servers.stdio_transport import Streams
 
 _LOOK = 2.0
@@ -219,6 +220,7 @@ class SandboxLauncher:
         on_words: Callable[[str], None],
         on_end: Callable[[str], None],
         tell: Tell,
+        direct: DirectRequests | None = None,
     ) -> AsyncIterator[Streams]:
         """Start a server and yield its streams: `connect_pipes`, contained where that is wanted and possible.
 
@@ -229,6 +231,7 @@ class SandboxLauncher:
             on_words: Told each line of its standard error.
             on_end: Told why nothing more comes from it.
             tell: Told what is seen of its sandbox.
+            direct: Sends requests of its own beside the session.
 
         Raises:
             ServerFailedError: If it cannot be started.
@@ -242,7 +245,7 @@ class SandboxLauncher:
         async with AsyncExitStack() as stack:
             started = await self._started(name, start, stack)
             if started.watch is None:
-                pipes = connect_pipes(started.process, on_words=on_words, on_end=on_end)
+                pipes = connect_pipes(started.process, on_words=on_words, on_end=on_end, direct=direct)
                 yield await stack.enter_async_context(pipes)
                 return
             watch = started.watch
@@ -252,7 +255,7 @@ class SandboxLauncher:
                 watch.take()
                 on_end(watch.refused or why)
 
-            pipes = connect_pipes(started.process, on_words=on_words, on_end=ended)
+            pipes = connect_pipes(started.process, on_words=on_words, on_end=ended, direct=direct)
             yield await stack.enter_async_context(pipes)
 
     async def _started(self, name: str, start: ServerStart | None, stack: AsyncExitStack) -> _Started:

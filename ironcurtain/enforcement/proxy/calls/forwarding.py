@@ -107,10 +107,17 @@ class ToServer(Destination):
                 raise UpstreamError(_NOT_RUNNING)
             await upstream.roots.understood()
         more: dict[str, Any] = {}
+        on_progress = self.client_request.on_server_progress
         # A server of the stateless era asks by answering: each round brings the answers to its questions.
         for _ in range(_MOST_ROUNDS):
-            message = self.request.message(arguments, {"_meta": _meta(upstream, self.client_request), **more})
-            result = await upstream.request(message, on_progress=self.client_request.on_server_progress)
+            meta = _meta(upstream, self.client_request)
+            if self.is_tool and not more:
+                call = {"name": self.request.call.tool, "arguments": arguments}
+                params = {**call, "_meta": meta} if meta else call
+                result = await upstream.call_tool(params, on_progress=on_progress)
+            else:
+                message = self.request.message(arguments, {"_meta": meta, **more})
+                result = await upstream.request(message, on_progress=on_progress)
             if result.get("resultType") != "input_required":
                 return _unstamped(result)
             more = await _answers(self.manager, upstream, result, self.client_request)

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import mcp_types as types
-
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError
 from ironcurtain.enforcement.proxy.calls.destination import Destination
@@ -61,8 +59,7 @@ class ToRecord(Destination):
             UpstreamError: If it gives no answer, or asks for more.
         """
         await self.upstream.roots.understood()
-        params = types.CallToolRequestParams(name=self.tool, arguments=dict(arguments))
-        result = await self.upstream.request(types.CallToolRequest(params=params))
+        result = await self.upstream.call_tool({"name": self.tool, "arguments": dict(arguments)})
         if result.get("resultType") == "input_required":
             raise UpstreamError("the server asked for input")
         return result

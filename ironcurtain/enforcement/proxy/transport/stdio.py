@@ -20,6 +20,7 @@ import anyio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
+from ironcurtain.enforcement.proxy.transport.direct_calls import DirectCalls
 from ironcurtain.servers.stdio_transport import MessageSink, Streams, as_line
 
 _CHUNK = 1 << 16
@@ -30,11 +31,12 @@ _LAST_ANSWERS = 1.0
 
 
 @asynccontextmanager
-async def serve_stdio(gone: Callable[[], None]) -> AsyncIterator[Streams]:
+async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIterator[Streams]:
     """Yield the streams that a `Server` runs on; they end when the client closes its side.
 
     Args:
         gone: Called as soon as it has; a server that answers the greeting reads nothing else meanwhile.
+        direct: Takes the calls that the `Server` needs not see.
     """
     wire_in, wire_out = os.dup(0), os.dup(1)
     for wire in (wire_in, wire_out):
@@ -48,10 +50,14 @@ async def serve_stdio(gone: Callable[[], None]) -> AsyncIterator[Streams]:
     async def read() -> None:
         async with arrived:
             async for line in _lines(wire_in, gone):
+                if direct.takes(line):
+                    continue
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
                     await writer.write(_PARSE_FAILED)
+                    continue
+                if direct.heard(message):
                     continue
                 try:
                     await arrived.send(SessionMessage(message, ServerMessageMetadata(request_context=line)))
@@ -62,7 +68,8 @@ async def serve_stdio(gone: Callable[[], None]) -> AsyncIterator[Streams]:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read)
             try:
-                yield received, writer
+                async with direct.serving(writer.write):
+                    yield received, writer
             finally:
                 # What was answered last is still on its way, whatever ends us.
                 await writer.aclose()
@@ -103,12 +110,16 @@ class _Writer(MessageSink):
         Raises:
             ClosedResourceError: If no more is taken.
         """
-        if self._closed:
-            raise anyio.ClosedResourceError
         await self.write(as_line(message))
 
     async def write(self, data: bytes) -> None:
-        """Queue some lines."""
+        """Queue some lines.
+
+        Raises:
+            ClosedResourceError: If no more is taken.
+        """
+        if self._closed:
+            raise anyio.ClosedResourceError
         await self._room.acquire()
         self._last = self._loop.create_future()
         self._last.add_done_callback(lambda _: self._room.release())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -88,24 +90,33 @@ class LocalServer:
         return self.inventory.digests.get(tool, "") if self.inventory is not None else None
 
     async def request(
-        self, request: types.ClientRequest, *, on_progress: ProgressFnT | None = None
+        self,
+        request: types.ClientRequest,  # noqa: ARG002 - as every server is asked
+        *,
+        on_progress: ProgressFnT | None = None,  # noqa: ARG002 - likewise
+    ) -> dict[str, JsonValue]:
+        """Refuse every request that is no call of a tool.
+
+        Raises:
+            UpstreamError: Always.
+        """
+        raise UpstreamError("it has tools only")
+
+    async def call_tool(
+        self, params: Mapping[str, Any], *, on_progress: ProgressFnT | None = None
     ) -> dict[str, JsonValue]:
         """Call a tool with the arguments that were evaluated.
 
         Raises:
-            UpstreamError: If it is another request, which no gateway answers.
+            UpstreamError: If there is none of that name.
         """
         del on_progress
-        tool = (
-            self._gateway.tools.get(request.params.name)
-            if isinstance(request, types.CallToolRequest)
-            else None
-        )
-        if tool is None or not isinstance(request, types.CallToolRequest):
+        tool = self._gateway.tools.get(params["name"])
+        if tool is None:
             raise UpstreamError("it has tools only")
         notes = NOTES.get()
         try:
-            value = await call_tool(tool, request.params.arguments or {}, notes.trace_id, self._workers)
+            value = await call_tool(tool, params["arguments"], notes.trace_id, self._workers)
         except ToolFailedError as error:
             notes.stage, notes.detail = error.stage, error.detail
             return error_result(error.told)

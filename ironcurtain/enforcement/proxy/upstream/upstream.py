@@ -11,36 +11,33 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import anyio
 import httpx2
 import mcp_types as types
-from anyio import to_thread
 from mcp import Client
 from mcp.client.session import ClientSession
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents, UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.server_messages import ServerMessages
+from ironcurtain.enforcement.proxy.upstream.session import call_directly, client_over, envelope, over_http
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import LiveToolInventory, ToolInventory
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause
+from ironcurtain.servers.direct_requests import DirectRequests
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.key_store import filled
 from ironcurtain.system.text import counted, quoted
 
 _RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
-_MAX_EVENT = 32 << 20
-_HTTP_SECONDS = 30.0
 _LAST_WORDS = 3
 _MAX_WORDS = 300
 _ASKED_MORE = "the policy lets it ask the client for something else"
@@ -77,6 +74,8 @@ class Upstream:
         self._subscribed: set[str] = set()
         self.log_level: types.LoggingLevel | None = None
         self._starting, self.roots = False, RootsTold(more_roots)
+        self._direct, self._envelope = DirectRequests(), dict[str, Any]()
+        self._heard = ServerMessages(name, events, self._tools, self.roots)
 
     # -- what others see ------------------------------------------------------------------------
 
@@ -142,13 +141,38 @@ class Upstream:
             UpstreamError: If it is down, dies meanwhile, is too slow or answers nonsense.
         """
         session = await self._connected()
+        sent: Awaitable[dict[str, JsonValue]] = session.send_request(  # type: ignore[type-var]
+            request,
+            _RAW,
+            request_read_timeout_seconds=self._limits.call,
+            progress_callback=on_progress,
+        )
+        return await self._answer(session, sent)
+
+    async def call_tool(
+        self, params: Mapping[str, Any], *, on_progress: ProgressFnT | None = None
+    ) -> dict[str, JsonValue]:
+        """Call a tool and return its result, likewise; beside the session where the connection can do that.
+
+        Raises:
+            MCPError, UpstreamError: As `request` does.
+        """
+        session = await self._connected()
+        if not self._direct.is_open:
+            request = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
+            return await self.request(request, on_progress=on_progress)
+        if self._envelope:
+            params = {**params, "_meta": {**(params.get("_meta") or {}), **self._envelope}}
+        version, seconds = session.protocol_version or LATEST_HANDSHAKE_VERSION, self._limits.call
+        sent = call_directly(self._direct, version, params, seconds=seconds, on_progress=on_progress)
+        return await self._answer(session, sent)
+
+    async def _answer(
+        self, session: ClientSession, sent: Awaitable[dict[str, JsonValue]]
+    ) -> dict[str, JsonValue]:
+        """Return a request's result, or say in words of ours why there is none."""
         try:
-            return await session.send_request(  # type: ignore[type-var]
-                request,
-                _RAW,
-                request_read_timeout_seconds=self._limits.call,
-                progress_callback=on_progress,
-            )
+            return await sent
         except MCPError as error:
             if error.error.code == types.CONNECTION_CLOSED and self._session is not session:
                 raise UpstreamError(f"the server ended before it answered ({self._reason})") from None
@@ -267,9 +291,11 @@ class Upstream:
 
     async def _live(self) -> None:
         self._ended, self._ended_for = anyio.Event(), ""
+        self._direct = DirectRequests()
         with anyio.CancelScope(deadline=anyio.current_time() + self._limits.start) as start:
-            async with self._client(await self._transport()) as client:
+            async with client_over(await self._transport(), self._wanted, self._heard) as client:
                 self._session = client.session
+                self._envelope = envelope(client.session, self._wanted)
                 self._tools.changed()  # by what was there before, no call may be evaluated
                 if self._logs and self.log_level is not None and not self.modern:
                     level = types.SetLevelRequestParams(level=self.log_level)
@@ -320,30 +346,9 @@ class Upstream:
         self._reason = self._ended_for = reason
         self._ended.set()
 
-    def _client(self, transport: Any) -> Client:  # noqa: ANN401 - the SDK's transports have no common public type
-        heard = self._messages()
-        return Client(
-            transport,
-            mode="auto",
-            cache=None,
-            client_info=types.Implementation(name="ironcurtain", version="1"),
-            sampling_callback=heard.sampling if self._wanted.sampling is not None else None,
-            sampling_capabilities=self._wanted.sampling,
-            elicitation_callback=heard.elicitation if self._wanted.elicitation is not None else None,
-            list_roots_callback=heard.roots if self._wanted.roots is not None else None,
-            logging_callback=heard.log,
-            message_handler=heard.message,
-        )
-
-    def _messages(self) -> ServerMessages:
-        return ServerMessages(self.name, self._events, self._tools, self.roots)
-
     async def _transport(self) -> Any:  # noqa: ANN401 - the SDK's transports have no common public type
         if self._server.url is not None:
-            headers = await to_thread.run_sync(filled, self._server.headers, self.name)
-            timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
-            client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=False)
-            return streamable_http_client(self._server.url, http_client=client, max_sse_event_size=_MAX_EVENT)
+            return await over_http(self.name, self._server)
         ended = self._ended
 
         def on_end(reason: str) -> None:
@@ -351,7 +356,11 @@ class Upstream:
             ended.set()
 
         return self._launcher.connect(
-            self.name, on_words=self._on_words, on_end=on_end, tell=self._events.seen
+            self.name,
+            on_words=self._on_words,
+            on_end=on_end,
+            tell=self._events.seen,
+            direct=self._direct,
         )
 
     async def _connected(self) -> ClientSession:
@@ -380,10 +389,9 @@ class Upstream:
 
     async def _listen(self, client: Client) -> None:
         """Hear of changes from a server of the stateless protocol, which tells only those who listen."""
-        messages = self._messages()
         while True:
             self._subscriptions_changed = anyio.Event()
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(messages.listen, client, self._subscribed)
+                tasks.start_soon(self._heard.listen, client, self._subscribed)
                 await self._subscriptions_changed.wait()
                 tasks.cancel_scope.cancel()

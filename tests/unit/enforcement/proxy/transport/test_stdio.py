@@ -13,11 +13,15 @@ from pathlib import Path
 
 ECHO = """
 import anyio
+from ironcurtain.enforcement.proxy.transport.direct_calls import DirectCalls
 from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
+
+async def answer(*call):
+    return {"content": []}
 
 async def echo():
     gone = anyio.Event()
-    async with serve_stdio(gone.set) as (received, sent):
+    async with serve_stdio(gone.set, DirectCalls(answer)) as (received, sent):
         first = await received.receive()
         await sent.send(first)
         await gone.wait()  # which is told though nobody takes the messages before it
@@ -26,17 +30,15 @@ async def echo():
             await sent.send(message)
 
 async def listen():
-    async with serve_stdio(lambda: None) as (received, sent):
+    async with serve_stdio(lambda: None, DirectCalls(answer)) as (received, sent):
         async for message in received:
             pass
-
-anyio.run({})
 """
 
 
 @contextmanager
 def echoing(stdin: int, what: str) -> Iterator[subprocess.Popen[str]]:
-    program = [sys.executable, "-c", ECHO.format(what)]
+    program = [sys.executable, "-c", f"{ECHO}\nanyio.run({what})"]
     with subprocess.Popen(program, stdin=stdin, stdout=subprocess.PIPE, text=True) as process:
         limit = threading.Timer(60, process.kill)
         limit.start()

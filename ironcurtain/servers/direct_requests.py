@@ -1,0 +1,241 @@
+"""Requests that share a connection with a session of the SDK, without what the session does for each.
+
+The SDK's session is made for requests of every kind: each passes five models, four streams and a span, which
+takes longer than all that is decided about a call. What is sent all day long, calls of tools and what servers
+ask meanwhile, goes this way instead; everything else is the session's.
+
+    requests.open(write)                        # the transport, once it can write
+    result = await requests.send_raw_request("tools/call", params, {"timeout": 600.0})
+    requests.answered(answer) or requests.heard(message)   # the transport, with what it reads
+    requests.close()                            # the transport, when nothing more comes
+
+`send_raw_request` keeps the contract of the SDK's dispatcher: time-outs, cancellation, progress and errors
+are what the same request through the session would cause. What goes out is written at once; what comes in,
+the transport shows here first, and hands on to the session what is not for here. Numbers of requests tell
+the two apart: the session counts from 1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
+from mcp.shared.dispatcher import CallOptions, Outbound, ProgressFnT, coerce_request_id
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    REQUEST_TIMEOUT,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCResponse,
+)
+from pydantic_core import to_json
+
+Write = Callable[[bytes], Awaitable[None]]
+"""Writes whole lines; raises `ClosedResourceError` or `BrokenResourceError` where nothing more is taken."""
+
+_FIRST = 1_000_000_000
+"""The number of the first request: no session comes so far, and every language's integers do."""
+_LAST_WORD = 5.0
+_CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+_ANSWER = frozenset({"jsonrpc", "id", "result"})
+
+_log = logging.getLogger(__name__)
+
+
+def line_of(message: Mapping[str, Any]) -> bytes:
+    """Return a message as its line, with its end, as the SDK would write it.
+
+    Raises:
+        ValueError: If it cannot be written, as a text with half a character cannot.
+    """
+    return to_json(message, inf_nan_mode="null") + b"\n"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A request's result, as the other side wrote it."""
+
+    id: int
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Step:
+    progress: float
+    total: float | None
+    message: str | None
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    on_progress: ProgressFnT | None
+    came: asyncio.Queue[dict[str, Any] | ErrorData | _Step] = field(default_factory=asyncio.Queue)
+
+    async def outcome(self) -> dict[str, Any] | ErrorData:
+        """Return what the request ended with; tell its progress until then."""
+        while isinstance(came := await self.came.get(), _Step):
+            if self.on_progress is not None:
+                try:
+                    await self.on_progress(came.progress, came.total, came.message)
+                except Exception as error:  # noqa: BLE001 - that it cannot be told ends no request
+                    _log.debug("progress could not be told: %s", error)
+        return came
+
+
+class DirectRequests(Outbound):
+    """The requests of ours that one connection carries beside those of its session."""
+
+    def __init__(self) -> None:
+        self._write: Write | None = None
+        self._numbers = itertools.count(_FIRST)
+        self._waiting: dict[int, _Waiting] = {}
+
+    # -- the transport --------------------------------------------------------------------------
+
+    def open(self, write: Write) -> None:
+        """Send requests from now on."""
+        self._write = write
+
+    def close(self) -> None:
+        """Send none any more; whoever waits for an answer gets none."""
+        self._write = None
+        for waiting in self._waiting.values():
+            waiting.came.put_nowait(_CLOSED)
+        self._waiting.clear()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests can be sent."""
+        return self._write is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether any answer is waited for."""
+        return bool(self._waiting)
+
+    def answer_in(self, parsed: object) -> Answer | None:
+        """Return the plain answer to a request of ours that parsed JSON is; None for everything else."""
+        if not isinstance(parsed, dict) or parsed.keys() != _ANSWER or parsed["jsonrpc"] != "2.0":
+            return None
+        id_, result = parsed["id"], parsed["result"]
+        ours = type(id_) is int and id_ in self._waiting and isinstance(result, dict)
+        return Answer(id_, result) if ours else None
+
+    def answered(self, answer: Answer) -> None:
+        """Hand an answer to whoever waits for it."""
+        if (waiting := self._waiting.get(answer.id)) is not None:
+            waiting.came.put_nowait(answer.result)
+
+    def heard(self, message: JSONRPCMessage) -> bool:
+        """Take a message that concerns a request of ours; tell whether it did."""
+        match message:
+            case JSONRPCResponse(id=id_, result=result):
+                return self._ended(id_, result)
+            case JSONRPCError(id=id_, error=error):
+                return self._ended(id_, error)
+            case JSONRPCNotification(method="notifications/progress", params={"progressToken": token}):
+                return self._went_on(token, message.params or {})
+            case _:
+                return False
+
+    def _ended(self, id_: object, outcome: dict[str, Any] | ErrorData) -> bool:
+        if (waiting := self._of(id_)) is None:
+            return False
+        waiting.came.put_nowait(outcome)
+        return True
+
+    def _went_on(self, token: object, params: Mapping[str, Any]) -> bool:
+        if (waiting := self._of(token)) is None:
+            return False
+        progress, total, message = (params.get(name) for name in ("progress", "total", "message"))
+        if isinstance(progress, int | float) and not isinstance(progress, bool):
+            waiting.came.put_nowait(
+                _Step(
+                    float(progress),
+                    float(total) if isinstance(total, int | float) else None,
+                    message if isinstance(message, str) else None,
+                )
+            )
+        return True
+
+    def _of(self, id_: object) -> _Waiting | None:
+        """Return what waits under an id, which may come back as a text."""
+        if isinstance(id_, bool) or not isinstance(id_, int | str):
+            return None
+        number = coerce_request_id(id_)
+        return self._waiting.get(number) if isinstance(number, int) else None
+
+    # -- who sends ------------------------------------------------------------------------------
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        """Send a request and return its result as it came.
+
+        Args:
+            method: Its method.
+            params: Its params.
+            opts: `timeout` and `on_progress`; nothing else is known here.
+
+        Raises:
+            MCPError: The other side's error; that it has gone; that it gave no answer in time.
+        """
+        if self._write is None:
+            raise MCPError.from_error_data(_CLOSED)
+        await checkpoint_if_cancelled()
+        number, options = next(self._numbers), opts or {}
+        on_progress, timeout = options.get("on_progress"), options.get("timeout")
+        if on_progress is not None:
+            given = params or {}
+            params = {**given, "_meta": {**(given.get("_meta") or {}), "progressToken": number}}
+        message = {"jsonrpc": "2.0", "id": number, "method": method}
+        line = line_of({**message, "params": params} if params else message)
+        waiting = _Waiting(on_progress)
+        self._waiting[number] = waiting
+        try:
+            await self._write(line)
+            with anyio.fail_after(timeout):
+                outcome = await waiting.outcome()
+        except _GONE:
+            raise MCPError.from_error_data(_CLOSED) from None
+        except TimeoutError:
+            with anyio.move_on_after(_LAST_WORD):
+                await self._call_off(number, f"timed out after {timeout}s")
+            raise MCPError(REQUEST_TIMEOUT, f"Request {method!r} timed out") from None
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(_LAST_WORD, shield=True):
+                await self._call_off(number, "caller cancelled")
+            raise
+        finally:
+            self._waiting.pop(number, None)
+        if isinstance(outcome, ErrorData):
+            raise MCPError.from_error_data(outcome)
+        return outcome
+
+    async def notify(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        opts: CallOptions | None = None,  # noqa: ARG002 - none of them is for a notification
+    ) -> None:
+        """Send a notification, unless the other side has gone."""
+        message = {"jsonrpc": "2.0", "method": method}
+        line = line_of({**message, "params": params} if params is not None else message)
+        if self._write is not None:
+            try:
+                await self._write(line)
+            except _GONE:
+                _log.debug("nobody takes %s any more", method)
+
+    async def _call_off(self, number: int, reason: str) -> None:
+        await self.notify("notifications/cancelled", {"requestId": number, "reason": reason})
