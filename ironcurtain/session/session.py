@@ -107,6 +107,7 @@ class Session:
         self._turn: asyncio.Future[Any] | None = None
         self._cancelled = False
         self._prompt = ""
+        self._prompted: list[str] | None = None
         self._agent = Agent(
             parts.model.model,
             instructions=lambda: self._prompt,
@@ -253,9 +254,7 @@ class Session:
         directory.name_task(text)
         directory.keep_words(text)
         self._parts.words.add(text)
-        await self._parts.toolset.refresh()
-        # The tools may change between two turns, and with them what is told of them.
-        self._prompt = self._parts.rules.prompt(self._parts.toolset.names)
+        await self._learn_tools()
         turn = Turn(self._parts.turn(), self._parts.model.price)
         seconds, over = first_out_of_time(((turn.budget, 0.0), (self._parts.whole, self._used.seconds)))
         why, is_said = "", False
@@ -288,6 +287,13 @@ class Session:
         if why:
             self._listeners.tell(Note(why))
         return Answer(turn.text, finished=not why, why=why)
+
+    async def _learn_tools(self) -> None:
+        """List the tools, which may change between two turns, and with them what is told of them."""
+        await self._parts.toolset.refresh()
+        names = self._parts.toolset.names
+        if names != self._prompted:
+            self._prompt, self._prompted = self._parts.rules.prompt(names), names
 
     async def _steps(self, text: str, turn: Turn) -> AsyncGenerator[Sequence[ModelMessage]]:
         """Yield the conversation whenever something of it is complete, before anything follows from it."""

@@ -76,6 +76,8 @@ class EnforcedToolset(AbstractToolset[None]):
     def __init__(self, client: Client, recorded: LastDecision, tell: EventListener) -> None:
         self._client, self._recorded, self._tell = client, recorded, tell
         self._tools: dict[str, _Listed] = {}
+        self._seen: list[types.Tool] = []
+        self._offered: dict[str, ToolsetTool[None]] = {}
 
     @property
     def id(self) -> str:
@@ -95,7 +97,9 @@ class EnforcedToolset(AbstractToolset[None]):
     async def refresh(self) -> None:
         """List the tools anew."""
         listed = (await self._client.list_tools(cache_mode="bypass")).tools
-        self._tools = {}
+        if listed == self._seen:
+            return
+        self._seen, self._tools = listed, {}
         for tool in listed:
             shown = _shown_name(tool.name, self._tools)
             definition = ToolDefinition(
@@ -105,18 +109,19 @@ class EnforcedToolset(AbstractToolset[None]):
                 sequential=True,
             )
             self._tools[shown] = _Listed(definition, tool.name)
-
-    async def get_tools(self, ctx: RunContext[None]) -> dict[str, ToolsetTool[None]]:  # noqa: ARG002
-        """Return the tools as they were listed last."""
-        return {
+        self._offered = {
             name: ToolsetTool(
                 toolset=self,
-                tool_def=listed.definition,
+                tool_def=known.definition,
                 max_retries=RETRIES,
                 args_validator=_ANY_ARGUMENTS,
             )
-            for name, listed in self._tools.items()
+            for name, known in self._tools.items()
         }
+
+    async def get_tools(self, ctx: RunContext[None]) -> dict[str, ToolsetTool[None]]:  # noqa: ARG002
+        """Return the tools as they were listed last."""
+        return dict(self._offered)
 
     async def call_tool(
         self,
