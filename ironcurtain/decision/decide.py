@@ -352,4 +352,6 @@ def _refused(base: Decision, error: Exception, canonical: Canonical | None) -> D
 
 
 def _encodable(name: object) -> str:
+    if type(name) is str and name.isascii():
+        return name
     return str(name).encode("utf-8", "replace").decode()

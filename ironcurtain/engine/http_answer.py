@@ -8,6 +8,7 @@ that, with its parser of e-mail, and three times as long for it.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from ironcurtain.engine.rest_api import MAX_ANSWER, too_long
@@ -89,7 +90,7 @@ class AnswerReader:
                 raise MalformedAnswerError("no end of the head")
             return None
         self._at = end + len(_HEAD_ENDS)
-        return _head_of(bytes(self._received[:end]), self._at)
+        return _head_of(bytes(self._received[:end]))
 
     def _body(self, head: _Head, *, ended: bool) -> bytes | None:
         if head.chunked:
@@ -125,7 +126,9 @@ class AnswerReader:
         self.is_last = head.keeps and len(self._received) == end
 
 
-def _head_of(text: bytes, start: int) -> _Head:
+@lru_cache(maxsize=16)
+def _head_of(text: bytes) -> _Head:
+    """Read a head; those of one second and one length of answer are the same."""
     first, *lines = text.split(_LINE_ENDS)
     status = _STATUS.fullmatch(first)
     if status is None or len(lines) > _MAX_FIELDS:
@@ -144,7 +147,7 @@ def _head_of(text: bytes, start: int) -> _Head:
         raise MalformedAnswerError("the length of the body cannot be told")
     return _Head(
         int(status[1]),
-        start,
+        len(text) + len(_HEAD_ENDS),
         None if length is None else _number(_LENGTH, length, 10),
         encoding is not None,
         b"close" not in told.get(b"connection", b"").lower(),

@@ -7,6 +7,7 @@ import hmac
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pydantic import ValidationError
 
@@ -116,8 +117,13 @@ def keyed_digest(data: bytes, key: bytes | None, purpose: str) -> KeyedDigest:
     """Return a digest, keyed where there is a key; digests for one purpose tell nothing about another's."""
     if key is None:
         return json_text.digest_bytes(data)
-    derived = hmac.digest(key, purpose.encode(), "sha256")
-    return f"hmac-sha256:{hmac.digest(derived, data, 'sha256').hex()}"
+    return f"hmac-sha256:{hmac.digest(_derived(key, purpose), data, 'sha256').hex()}"
+
+
+@lru_cache(maxsize=64)
+def _derived(key: bytes, purpose: str) -> bytes:
+    """Return the key of one purpose."""
+    return hmac.digest(key, purpose.encode(), "sha256")
 
 
 def head_text(session: str, count: int, seal: str, key: bytes | None) -> bytes:

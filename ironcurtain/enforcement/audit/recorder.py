@@ -27,6 +27,7 @@ from ironcurtain.enforcement.audit.record_types import (
     DecisionRecord,
     EventRecord,
     FilteredOutput,
+    GatewayCall,
     RecordedFacts,
     ResourceRecord,
     ResultRecord,
@@ -58,6 +59,7 @@ class Observed:
         sandbox: The sandbox of the call's server, as observed.
         parent: For a look-up the id of the decision that it served.
         facts: The declared facts that it was decided on, with what it books.
+        gateway: What there is to say of a call of a gateway's tool; a log that holds no values keeps it, too.
     """
 
     decision_id: str | None = None
@@ -65,6 +67,7 @@ class Observed:
     sandbox: Sandbox = field(default_factory=Sandbox)
     parent: str | None = None
     facts: RecordedFacts | None = None
+    gateway: GatewayCall | None = None
 
 
 class RecordSanitizer(Protocol):
@@ -191,6 +194,7 @@ class Recorder:
             sandbox=seen.sandbox,
             parent=seen.parent,
             facts=seen.facts,
+            gateway=seen.gateway,
         )
         return self._sanitizer.keep(record, ready, decision.cause)
 
@@ -224,7 +228,7 @@ class Recorder:
             digest=keyed_digest(text, self._key, "result") if text is not None else None,
             size=len(text or b""),
             duration=duration,
-            error=failure or self._sanitizer.text(error),
+            error=failure or (self._sanitizer.text(error) if error else ""),
             output=output,
         )
 

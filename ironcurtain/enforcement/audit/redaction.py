@@ -99,6 +99,8 @@ _SEPARATORS = {
 _SOCIAL = re2.compile(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
 _NUMBERS = re2.compile(r"(?:[0-9][^0-9]?){8}[0-9]")
 """What every number of a card or of social security has: nine digits, each at most one character apart."""
+_SUSPICIOUS = re2.compile("|".join(f"(?:{each.pattern})" for each in (_TOKEN, _SECRET_NAME, _NUMBERS)))
+"""What every text has that is or names a secret: most have nothing, and are looked at once."""
 _BETWEEN = "\0"
 """No letter, digit, `_` or anything that could hide what a text beside it begins or ends with."""
 
@@ -139,7 +141,7 @@ class Redaction:
         """Return a decision's record redacted."""
         hidden = tuple(self._hidden(tool)) if tool is not None else ()
         texts = _BETWEEN.join(_texts_of(record))
-        if not (hidden or self.roles or _SECRET_NAME.search(texts)) and not _may_hold_a_secret(texts):
+        if not (hidden or self.roles) and _is_harmless(texts):
             return record
         secrets: list[str] = []
         arguments = None
@@ -233,6 +235,11 @@ def _is_named_a_secret(steps: tuple[str, ...], value: JsonValue) -> bool:
     """Tell whether a value is a secret by the name that it stands under; elements of a list have its name."""
     name = next((step for step in reversed(steps) if not step.isdecimal()), "")
     return len(str(value)) >= _LEAST and _SECRET_NAME.search(name) is not None
+
+
+def _is_harmless(texts: str) -> bool:
+    """Tell whether no text of a record, and no name, is one of a secret."""
+    return _SUSPICIOUS.search(texts) is None or not (_SECRET_NAME.search(texts) or _may_hold_a_secret(texts))
 
 
 def _may_hold_a_secret(text: str) -> bool:

@@ -380,7 +380,7 @@ class Enforcer:
             gateway = gateway_call(self.admission, evaluated)
             confined = _IN_PROCESS if gateway is not None else self.confined(evaluated.call.server)
             confined = _TO_BE_STARTED if evaluated.alone else confined
-            record = evaluated.record(id_, confined).model_copy(update={"gateway": gateway})
+            record = evaluated.record(id_, confined, gateway)
             await self.log.decision(record)
         except Exception as error:
             _log.error("a decision could not be recorded", exc_info=error)

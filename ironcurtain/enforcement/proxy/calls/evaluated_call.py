@@ -8,7 +8,13 @@ from dataclasses import dataclass, field, replace
 from ironcurtain.decision.agent_view import AgentState
 from ironcurtain.decision.decide import Call, Prepared, arguments_of
 from ironcurtain.enforcement.approvals.request import DecidedFacts, binding_of
-from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, RecordedFacts, Sandbox
+from ironcurtain.enforcement.audit.record_types import (
+    Approval,
+    DecisionRecord,
+    GatewayCall,
+    RecordedFacts,
+    Sandbox,
+)
 from ironcurtain.enforcement.audit.recorder import Observed
 from ironcurtain.enforcement.facts.gather import Gathered
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
@@ -88,14 +94,12 @@ class EvaluatedCall:
         """What it was evaluated over, and what it may change; for a call that ended before, nothing."""
         if self.prepared is None:
             return CallPaths(frozenset(), frozenset(), frozenset())
-        concerned, server = self.enforced.concerned, self.decision.server
-        return replace(
-            CallPaths.of(self.prepared),
-            recorded=concerned.recorded_at(server, self.annotation),
-            altered=concerned.altered_at(server, self.annotation),
+        concerned, server, tool = self.enforced.concerned, self.decision.server, self.annotation
+        return CallPaths.of(
+            self.prepared, concerned.recorded_at(server, tool), concerned.altered_at(server, tool)
         )
 
-    def record(self, id_: str, confined: Confinement) -> DecisionRecord:
+    def record(self, id_: str, confined: Confinement, gateway: GatewayCall | None) -> DecisionRecord:
         """Return the record of the decision, for the audit log."""
         directory = self.enforced.loaded.boundaries(self.decision.server).sandbox
         sandbox = Sandbox(
@@ -114,6 +118,7 @@ class EvaluatedCall:
                 decision_id=self.decision_id,
                 parent=self.parent,
                 facts=self._recorded_facts(),
+                gateway=gateway,
             ),
         )
 

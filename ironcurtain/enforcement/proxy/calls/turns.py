@@ -64,13 +64,20 @@ class CallPaths:
     altered: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, prepared: Prepared) -> CallPaths:
-        """Return the paths of a prepared call."""
+    def of(
+        cls,
+        prepared: Prepared,
+        recorded: frozenset[str] = frozenset(),
+        altered: frozenset[str] = frozenset(),
+    ) -> CallPaths:
+        """Return the paths of a prepared call, with the servers of its records."""
         found = path_resources(prepared)
         return cls(
             frozenset(resource.value for resource in found),
             frozenset(resource.value for resource in found if resource.role.name not in _LOOKS),
             frozenset(resource.value for resource in found if resource.recursive),
+            recorded,
+            altered,
         )
 
     def meets(self, other: CallPaths) -> bool:
