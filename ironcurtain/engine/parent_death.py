@@ -14,9 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import subprocess
 import sys
-import threading
 
 _PR_SET_PDEATHSIG = 1
 
@@ -34,6 +32,9 @@ def main(owner: int, command: list[str]) -> int:
 
 def supervise(command: list[str]) -> int:
     """Run the command until it ends, or until standard input does; return its exit status."""
+    import subprocess  # noqa: PLC0415 - on Linux OPA need not wait for it
+    import threading  # noqa: PLC0415 - likewise
+
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603 - as given by the engine
 
     def watch() -> None:

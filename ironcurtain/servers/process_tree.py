@@ -24,7 +24,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -155,11 +154,18 @@ def kill_below(pid: int) -> None:
 
 def _children(pid: int) -> Iterator[int]:
     """Yield the processes whose parent this is; elsewhere than on Linux nothing is known."""
-    for entry in Path("/proc").glob("[0-9]*"):
+    # Without pathlib, for which every server would wait at its start.
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208 - as above
+    except OSError:
+        names = []
+    for name in names:
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # pid (name) state ppid …; a name may hold spaces and brackets.
-            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
-                yield int(entry.name)
+            number = int(name)
+            with open(f"/proc/{number}/stat", "rb") as file:  # noqa: PTH123 - as above
+                # pid (name) state ppid …; a name may hold spaces and brackets.
+                if int(file.read().rpartition(b")")[2].split()[1]) == pid:
+                    yield number
 
 
 if __name__ == "__main__":
