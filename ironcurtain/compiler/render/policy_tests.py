@@ -26,6 +26,9 @@ from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.json_text import JsonSource
 
+TESTS = "policy_test.rego"
+"""The file beside a server's rules that holds its scenarios as tests."""
+
 _NOT_A_NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -41,7 +44,7 @@ def with_policy_tests(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> 
             name = _name(scenario, tests)
             tests[name] = _test(name, scenario, question)
     files = {
-        f"{policy_directory(server)}/policy_test.rego": opa.format(_module(server, tests)).encode()
+        f"{policy_directory(server)}/{TESTS}": opa.format(_module(server, tests)).encode()
         for server, tests in cases.items()
         if f"{policy_directory(server)}/policy.rego" in bundle.files
     }

@@ -20,6 +20,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES
+from ironcurtain.compiler.render.policy_tests import TESTS, with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_key
 from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.repair import TriedDraft
@@ -39,19 +40,21 @@ class Expected:
     """A policy after it was verified and examined.
 
     Attributes:
+        untested: Its bundle without the Rego tests that scenarios are written as.
         demanded: The scenarios that it was verified by.
         decided: What it decides of them, and of the calls that were recorded of it.
         evidence: What holds of all calls.
     """
 
+    untested: Bundle
     tried: TriedDraft
     demanded: Scenarios
     decided: DecidedScenarios
     evidence: Evidence
 
-    def of(self, bundle: Bundle, demanded: Scenarios) -> TriedDraft | None:
+    def of(self, untested: Bundle, demanded: Scenarios) -> TriedDraft | None:
         """Return this policy as it was tried, None if bundle or scenarios differ from it in anything."""
-        is_same = self.is_bundle(bundle) and self.demanded == demanded
+        is_same = untested.files == self.untested.files and self.demanded == demanded
         return self.tried if is_same else None
 
     def is_bundle(self, bundle: Bundle) -> bool:
@@ -62,8 +65,8 @@ class Expected:
         self, bundle: Bundle, demanded: Scenarios, guarantees: Guarantees | None
     ) -> Evidence | None:
         """Return the evidence of this policy, None if it would be another's."""
-        is_same = self.of(bundle, demanded) is not None and self.evidence.guarantees == guarantees
-        return self.evidence if is_same else None
+        demands = self.demanded, self.evidence.guarantees
+        return self.evidence if self.is_bundle(bundle) and demands == (demanded, guarantees) else None
 
     def decisions(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision] | None:
         """Return what a bundle decides of some calls, in their order; None where that is not known of all."""
@@ -119,11 +122,12 @@ def _expected(
 
 
 def _examined(published: Bundle, scenarios: Scenarios, guarantees: Guarantees | None, opa: Opa) -> Expected:
-    kept = {path: data for path, data in published.files.items() if path not in {MANIFEST, SIGNATURES}}
+    kept = {path: data for path, data in published.files.items() if not _is_made_last(path)}
     metadata = published.manifest.metadata.model_copy(update={"provenance": {}})
-    bundle = Bundle.build(kept, metadata)
+    untested = Bundle.build(kept, metadata)
     entries = tuple(entry for entry in scenarios.entries if entry.origin != RECORD)
     demanded = scenarios.model_copy(update={"entries": entries})
+    bundle = with_policy_tests(untested, demanded, OpaCommand(opa))
     decide = Once(partial(decide_all, bundle, scenarios, OpaCommand(opa)))
 
     def decide_demanded() -> DecidedScenarios:
@@ -133,4 +137,10 @@ def _examined(published: Bundle, scenarios: Scenarios, guarantees: Guarantees | 
     with in_background(evidence.gathered) as gathering:
         verification = verify(bundle, demanded, opa, decide_demanded)
         gathering.result()
-    return Expected(TriedDraft(bundle, verification, decide_demanded), demanded, decide(), evidence)
+    tried = TriedDraft(bundle, verification, decide_demanded)
+    return Expected(untested, tried, demanded, decide(), evidence)
+
+
+def _is_made_last(path: str) -> bool:
+    """Tell whether a file of a bundle is made from the rest of it."""
+    return path in {MANIFEST, SIGNATURES} or path.endswith(f"/{TESTS}")

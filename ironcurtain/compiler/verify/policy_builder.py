@@ -65,22 +65,18 @@ class PolicyBuilder:
         assumed = replace(self.release, relations=found)
         return self._assemble(policy, assumed)
 
-    def tested(self, policy: CompiledPolicy, demanded: Scenarios) -> Bundle:
-        """Assemble a bundle with a Rego test for each scenario that somebody demands."""
-        return with_policy_tests(self.bundle(policy), demanded, OpaCommand(self.opa))
-
     def demanded(self, draft: RepairDraft) -> Scenarios:
         """Return the scenarios of people and of models: what a policy has to make come true."""
         return self.fixed.with_more(draft.intent)
 
     def run(self, draft: RepairDraft) -> TriedDraft:
-        """Make a draft's bundle and verify it."""
-        demanded = self.demanded(draft)
-        bundle = self.tested(draft.policy, demanded)
+        """Make a draft's bundle, with a Rego test for each scenario that somebody demands, and verify it."""
+        untested, demanded = self.bundle(draft.policy), self.demanded(draft)
         expected = self.expected()
-        known = expected.of(bundle, demanded) if expected is not None else None
+        known = expected.of(untested, demanded) if expected is not None else None
         if known is not None:
             return known
+        bundle = with_policy_tests(untested, demanded, OpaCommand(self.opa))
         decide = Once(partial(decide_all, bundle, demanded, OpaCommand(self.opa)))
         return TriedDraft(bundle, verify(bundle, demanded, self.opa, decide), decide)
 
