@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from e2e.browser import browser
 from mcp_types import CallToolResult
 from playwright.sync_api import Browser, Page, expect
-from support.deployments.proxied import Place
+from support.deployments.proxied import Place, wait_for
 from support.people.web import Web, ask, web
 from support.records.approvals import written
 from support.records.audited import decided, write_decisions
@@ -108,6 +108,7 @@ def test_a_directory_that_is_not_there_is_told_until_something_is_recorded_in_it
     audit = tmp_path / "audit"
     with web(tmp_path, "--audit", str(audit)) as running:
         page = running.enter(chromium.new_context().new_page())
+        wait_for(lambda: running.warned)  # it comes by another way than the address
         assert running.warned == [f"note: there is no directory {audit} yet, so no decisions are shown"]
         page.goto(f"{running.origin}/activity")
         expect(page.get_by_text(f"There is no directory {audit}.")).to_be_visible()
