@@ -24,7 +24,7 @@ from ironcurtain.analysis.engine.policies_under_test import (
     SharedCaches,
     load_policies,
 )
-from ironcurtain.analysis.engine.rules.diagram import DiagramPath, paths
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath, merged, paths
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.rules.wording import path_words
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall, SearchResult, Severities
@@ -74,9 +74,10 @@ def difference(
     tools = {name: each for name, each in _tools(policies).items() if only is None or name in only}
     same = sorted(name for name, (one, other) in tools.items() if one and other and _alike(one, other))
     examined = examine([CallSpace(server, tool, policies) for server, tool in same], opa)
-    found = [change for tool in examined for change in _changes(tool)]
+    seen = (change for tool in examined for change in _changes(tool))
+    found = [replace(change, number=number) for number, change in enumerate(seen)]
     decisions = _decided(found, policies, opa)
-    found = [_as_decided_alike(change, decisions, number) for number, change in enumerate(found)]
+    found = _joined([_as_decided_alike(change, decisions) for change in found], decisions)
     changes = [*_statements(found, decisions), *_whole_tools(tools, policies)]
     gaps = {(tool.space, gap) for tool in examined for gap in tool.gaps}
     gaps |= {(change.examined.space, gap) for change in found if change.call is None for gap in change.gaps}
@@ -161,6 +162,7 @@ class _Changed:
         masked: one that takes the path and is decided alike.
         gaps: Why another one may be decided differently, where none was found.
         asks_alike: The call that takes the path needs the same approvals, and another one may not.
+        number: By which the decisions of its call are found.
     """
 
     examined: Examined
@@ -173,6 +175,7 @@ class _Changed:
     masked: FoundCall | None
     gaps: frozenset[str]
     asks_alike: bool = False
+    number: int = 0
 
     @property
     def behaviour(self) -> tuple[Hashable, ...]:
@@ -236,15 +239,15 @@ def _decided(
     decisions = []
     for side in policies:
         prepared = {}
-        for number, change in enumerate(found):
+        for change in found:
             call = change.call or change.masked
             if call is not None:
                 space = change.examined.space
                 asked = Call(space.server, space.tool, call.arguments, call.caller, facts=call.facts)
-                prepared[str(number)] = prepare(asked, side.policy)
+                prepared[str(change.number)] = prepare(asked, side.policy)
         decisions.append(decide_prepared(prepared, side.bundle, side.policy, opa) if prepared else {})
-    for number, change in enumerate(found):
-        if change.call is not None and _are_alike(decisions, number):
+    for change in found:
+        if change.call is not None and _are_alike(decisions, change.number):
             if change.examined.gaps or change.old.verdict is change.new.verdict:
                 continue
             raise VerificationError(
@@ -259,20 +262,42 @@ def _are_alike(decisions: list[dict[str, Decision]], number: int) -> bool:
     return (old.verdict, old.approvers) == (new.verdict, new.approvers)
 
 
-def _as_decided_alike(change: _Changed, decisions: list[dict[str, Decision]], number: int) -> _Changed:
+def _as_decided_alike(change: _Changed, decisions: list[dict[str, Decision]]) -> _Changed:
     """Return a change without the call that was to show it, where something else decides it.
 
     That is what could not be followed, or another resource that asks for the same approval.
     """
-    if change.call is None or not _are_alike(decisions, number):
+    if change.call is None or not _are_alike(decisions, change.number):
         return change
     asks_alike = change.old.verdict is change.new.verdict and not change.examined.gaps
     return replace(change, call=None, masked=change.call, gaps=change.examined.gaps, asks_alike=asks_alike)
 
 
+def _joined(found: list[_Changed], decisions: list[dict[str, Decision]]) -> list[_Changed]:
+    """Return changes of a cell that differ in nothing but their path in fewer paths, as in the matrix.
+
+    What was searched for each of them stays so: they are joined only where it came to the same, and the
+    shortest call stands for them all.
+    """
+    groups: dict[tuple[Hashable, ...], list[_Changed]] = {}
+    for change in found:
+        told = [change.old, change.new, change.call is None, change.asks_alike, change.gaps]
+        decided = [side.get(str(change.number)) for side in decisions]
+        rules = [_rules(change, side, decision) for side, decision in enumerate(decided)]
+        hiding = [each.rule for each in decided if each is not None and change.call is None]
+        groups.setdefault((change.examined, change.cell.keys, *told, *rules, *hiding), []).append(change)
+    return [each for group in groups.values() for each in _in_fewer_paths(group)]
+
+
+def _in_fewer_paths(group: list[_Changed]) -> Iterator[_Changed]:
+    variables = group[0].examined.space.variables
+    for path in merged((change.path for change in group), variables):
+        first = min((change for change in group if path.covers(change.path)), key=_size)
+        yield replace(first, path=path, when=tuple(sorted(path_words(path, variables))))
+
+
 def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> Iterator[Change]:
     """Group changes: places that changed alike, then roles, then tools."""
-    numbers = {change: number for number, change in enumerate(found)}
     alike: dict[tuple[Hashable, ...], list[_Changed]] = {}
     for change in found:
         name = f"{change.examined.space.server}/{change.examined.space.tool}"
@@ -285,7 +310,7 @@ def _statements(found: list[_Changed], decisions: list[dict[str, Decision]]) -> 
         group[2].append(change)
     for (_, where), (tools, roles, members) in groups.items():
         first = min(members, key=_size)
-        decided = [side.get(str(numbers[first])) for side in decisions]
+        decided = [side.get(str(first.number)) for side in decisions]
         behind = [
             change
             for tool in tools

@@ -81,6 +81,13 @@ class DiagramPath:
     guards: tuple[tuple[GuardKey, frozenset[int]], ...]
     outcome: tuple[Hashable, ...]
 
+    def covers(self, other: DiagramPath) -> bool:
+        """Tell whether this is the other path, or one that it was merged into."""
+        classes = dict(other.classes)
+        return (self.guards, self.outcome) == (other.guards, other.outcome) and all(
+            index in classes and classes[index] <= group for index, group in self.classes
+        )
+
 
 GUARD_STATES: tuple[GuardState, ...] = ((False, False), (True, False), (False, True), (True, True))
 
