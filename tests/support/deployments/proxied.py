@@ -123,16 +123,12 @@ class Place:
 
     def sent(self) -> list[dict[str, Any]]:
         """Return what the servers were really sent."""
-        return (
-            [json.loads(line) for line in self.journal.read_text().splitlines()]
-            if self.journal.exists()
-            else []
-        )
+        return [json.loads(line) for line in written_lines(self.journal)] if self.journal.exists() else []
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records of the audit log."""
         log = self.home / ".ironcurtain" / "audit" / "test.jsonl"
-        return [json.loads(line)["record"] for line in log.read_text().split("\n") if line]
+        return [json.loads(line)["record"] for line in written_lines(log)]
 
     def ends(self) -> list[str]:
         """Return how the forwarded calls ended."""
@@ -182,6 +178,11 @@ class Place:
         if log.exists():
             lines = [line.partition('"record":')[2] for line in log.read_text().splitlines()]
             error.add_note("Its last records:\n" + "\n".join(line[:1500] for line in lines[-4:]))
+
+
+def written_lines(path: Path) -> list[str]:
+    """Return the lines of a file that are written to their ends; another one may just be written."""
+    return path.read_bytes().decode(errors="replace").split("\n")[:-1]
 
 
 def text_of(result: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from ironcurtain.session.create import SessionSettings, create_session
 from ironcurtain.session.events import CallEnded, Note, SessionEvent
 from ironcurtain.session.session import Session
-from support.deployments.proxied import Place
+from support.deployments.proxied import Place, written_lines
 from support.services.model_server import ModelServer
 
 
@@ -41,4 +41,4 @@ class Stage:
 
     def records(self, session: str) -> list[dict[str, Any]]:
         log = self.place.home / ".ironcurtain" / "audit" / f"{session}.jsonl"
-        return [json.loads(line)["record"] for line in log.read_text().splitlines()]
+        return [json.loads(line)["record"] for line in written_lines(log)]

@@ -18,6 +18,8 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
+from support.deployments.proxied import written_lines
+
 ROOT = Path(__file__).parents[3]
 PROGRAM = ["-c", "from ironcurtain.cli.main import main; main()"]
 
@@ -156,7 +158,7 @@ class Desk:
     def records(self, session: str = "desk") -> list[dict[str, Any]]:
         """Return the records of the audit log."""
         file = self.home / ".ironcurtain" / "audit" / f"{session}.jsonl"
-        return [json.loads(line)["record"] for line in file.read_text().splitlines()]
+        return [json.loads(line)["record"] for line in written_lines(file)]
 
     def decisions(self) -> list[dict[str, Any]]:
         return [record for record in self.records() if record["kind"] == "decision"]
