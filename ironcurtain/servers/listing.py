@@ -14,6 +14,7 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
+from ironcurtain.servers.sdk import load_sdk
 from ironcurtain.servers.tools import ToolListing, read_saved_tools
 from ironcurtain.system.text import quoted
 
@@ -64,6 +65,7 @@ def list_tools(
                 hint='Save its tools/list result to a file and name that file as "tools".',
             )
     if live:
+        load_sdk()
         from ironcurtain.servers.live import list_live  # noqa: PLC0415 - the SDK takes a second to load
 
         found.update(list_live(replace(config, servers=live), starter, timeout))
@@ -80,6 +82,7 @@ def prepare_live(config: ServerConfig, *, saved: bool = False) -> bool:
     servers = config.servers.values()
     if not any(each.command and not each.gateway and not (saved and each.tools) for each in servers):
         return False
+    load_sdk()
     importlib.import_module("ironcurtain.servers.live")
     return True
 
@@ -126,6 +129,7 @@ def list_reachable(
         except IronCurtainError as error:
             failed[name] = [error]
     if live:
+        load_sdk()
         from ironcurtain.servers.live import list_each  # noqa: PLC0415 - the SDK takes a second to load
 
         for name, (errors, tools) in list_each(replace(config, servers=live), starter, timeout).items():
