@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template
@@ -30,10 +31,13 @@ def as_lines(values: Sequence[JsonSource]) -> str:
 
 
 def _without_delimiters(text: str) -> str:
-    plain = "".join(c if " " <= c <= "~" or c == "\n" else _escaped(c) for c in text)
-    return plain.replace("<", "\\u003c").replace(">", "\\u003e")
+    return _HIDDEN.sub(_escaped, text)
 
 
-def _escaped(character: str) -> str:
-    units = character.encode("utf-16-be")
+_HIDDEN = re.compile(r"[^\n -;=?-~]")
+"""Delimiters, and what is no visible ASCII."""
+
+
+def _escaped(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
