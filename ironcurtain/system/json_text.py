@@ -153,12 +153,13 @@ def _copied_if_small(value: JsonSource, level: int, room: list[int]) -> JsonValu
     Raises:
         _NotSmallError: If that is not seen at a glance.
     """
-    room[0] -= 1
+    room[0] -= 1 + (len(value) if type(value) is str else 0)
+    if room[0] < 0 or level > _FEW_LEVELS:
+        raise _NotSmallError
     if type(value) is str:
-        room[0] -= len(value)
-        if room[0] >= 0 and value.isascii():
+        if value.isascii():
             return value
-    elif type(value) is dict and level < _FEW_LEVELS and room[0] >= 0:
+    elif type(value) is dict:
         copy: dict[str, JsonValue] = {}
         for key, each in value.items():
             if type(key) is not str or not key.isascii():
@@ -167,7 +168,7 @@ def _copied_if_small(value: JsonSource, level: int, room: list[int]) -> JsonValu
             copy[key] = _copied_if_small(each, level + 1, room)
         else:
             return copy
-    elif type(value) is list and level < _FEW_LEVELS and room[0] >= 0:
+    elif type(value) is list:
         return [_copied_if_small(each, level + 1, room) for each in value]
     elif value is None or type(value) is bool or (_is_number(value) and abs(value) <= MAX_INTEGER):
         return value

@@ -32,6 +32,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         "required": st.lists(st.sampled_from(NAMES), unique=True),
         "additionalProperties": inner,
         "default": VALUES,
+        "format": st.sampled_from(["uri", "date"]),
         "minimum": st.integers(0, 1),
         "not": inner,
         "$schema": st.sampled_from(

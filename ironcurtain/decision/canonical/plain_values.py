@@ -23,9 +23,19 @@ _DIALECTS: Final = frozenset(
 )
 """Those in which the words mean the same."""
 _SILENT: Final = frozenset(
-    {"title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+    {
+        "title",
+        "description",
+        "$comment",
+        "format",
+        "default",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+    }
 )
-"""The words that say nothing about a value."""
+"""The words that say nothing about a value; formats are not asserted."""
 _OF_ANY_TEXT: Final = _SILENT | {"type"}
 _OF_OBJECTS: Final = frozenset({"properties", "required", "additionalProperties"})
 """The words that ask nothing of what is no object."""

@@ -108,6 +108,8 @@ def _wide() -> list[Any]:
         _ring(),
         _wide(),
         "a" * ((1 << 20) + 1),
+        [1] * 600_000,
+        {f"k{n}": None for n in range(200_000)},
         ["a" * 1000] * 1100,
     ],
     ids=lambda value: type(value).__name__,

@@ -109,3 +109,15 @@ def _run_in_latin_locale(script: str, argument: str) -> str:
     environ = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     command = [sys.executable, "-c", script, argument]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.strip()
+
+
+class Another(ThisHost):
+    """A host of another kind."""
+
+
+def test_the_view_of_one_call_is_of_the_same_kind_and_leaves_the_host_as_it_was(tmp_path: Path) -> None:
+    host = Another(home=str(tmp_path))
+    view = host.for_one_call()
+    assert type(view) is Another
+    (tmp_path / "a").touch()
+    assert view.entry(str(tmp_path / "a")) == host.entry(str(tmp_path / "a"))
