@@ -12,10 +12,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias, TypeGuard, TypeVar, cast
 
 import re2
 import rfc8785
+from pydantic_core import to_json
 
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import in_quotes
@@ -38,7 +40,12 @@ _OTHERWISE = re2.compile(
 )
 _REORDERED = "\ue000"
 """The first character that UTF-16 sorts in another way than code points do."""
+_FEW = 256
 _LARGEST, _SMALLER = str(MAX_INTEGER).encode(), b"9" * 15
+
+
+class _OtherwiseError(Exception):
+    """A value is not one that is written alike by all."""
 
 
 class MalformedJsonError(ValueError):
@@ -194,6 +201,8 @@ def copied(value: _Json) -> _Json:
 
 def canonical(value: JsonSource) -> bytes:
     """Serialise canonically (RFC 8785): one byte string for one value, on every machine."""
+    with suppress(_OtherwiseError, TypeError, ValueError):  # said below, where something is wrong
+        return to_json(_few_in_order(value, _FEW)[0])  # by far the quickest with long texts
     try:
         data = _PLAIN.encode(value).encode()
     except (TypeError, ValueError, RecursionError):
@@ -202,6 +211,33 @@ def canonical(value: JsonSource) -> bytes:
     if _OTHERWISE.search(data.replace(_LARGEST, _SMALLER)) and not _is_written_alike(value):
         return rfc8785.dumps(value)
     return data
+
+
+def _few_in_order(value: JsonSource, room: int) -> tuple[JsonSource, int]:
+    """Return a value with its keys in order, and how many more values there is room for.
+
+    Raises:
+        _OtherwiseError: If there is no room, or Pydantic's encoder may write it in another way.
+    """
+    kind, room = type(value), room - 1
+    if kind is str or value is None or kind is bool:
+        return value, room
+    if kind is dict and isinstance(value, dict) and len(value) <= room:
+        made: dict[str, JsonSource] = {}
+        for key in sorted(value) if len(value) > 1 else value:
+            if type(key) is not str or (not key.isascii() and max(key) >= _REORDERED):
+                raise _OtherwiseError
+            made[key], room = _few_in_order(value[key], room)
+        return made, room
+    if kind is list and isinstance(value, list) and len(value) <= room:
+        items: list[JsonSource] = []
+        for each in value:
+            item, room = _few_in_order(each, room)
+            items.append(item)
+        return items, room
+    if kind is int and isinstance(value, int) and abs(value) <= MAX_INTEGER:
+        return value, room
+    raise _OtherwiseError
 
 
 def _is_written_alike(value: JsonSource) -> bool:

@@ -40,6 +40,10 @@ DIFFERENT = {
     "such a text beside a double": {"rows": "a,1.5\n", "n": [2.50]},
     "such a text beside keys in another order": {"rows": "a,1.5\n", "\U00010000": 1, "\ue000": 2},
     "no JSON": {"d": {1, 2}},
+    "bytes as key": {b"a": 1},
+    "a tuple": {"a": (1, "b")},
+    "as many values as go the quickest way": {"\u00e9": [[]] * 254},
+    "one more, out of order": {"\u00e9": [{"b": 1, "a": "\x1f\x7f\u2028"}] * 85},
 }
 
 
