@@ -7,6 +7,7 @@ itself, or a schema that would grow beyond bounds, keeps its reference, and what
 from __future__ import annotations
 
 from ironcurtain.decision.canonical.pointers import tokens
+from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 
 MAX_FOLLOWED = 200
@@ -22,6 +23,31 @@ def shown_schema(schema: dict[str, JsonValue] | None) -> dict[str, JsonValue]:
     follower = _Follower(schema)
     shown = {key: follower.followed(schema[key], ()) for key in _SHOWN if key in schema}
     return {**shown, **({"definitions": follower.left} if follower.left else {})}
+
+
+def tool_for_rules(tool: ToolAnnotation) -> dict[str, JsonValue]:
+    """Return a tool as rules need to know it: of a resource its roles, of any other argument its schema."""
+    data = tool.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_unset=True,
+        exclude={"args", "input_schema", "schema_digest", "listing_digest", "source"},
+    )
+    args = [arg.model_dump(mode="json", by_alias=True, exclude_unset=True) for arg in tool.args]
+    resources = [arg for arg in args if arg != {"name": arg["name"], "roles": ["none"]}]
+    schema = shown_schema(tool.input_schema)
+    if isinstance(properties := schema.get("properties"), dict):
+        known = {arg["name"] for arg in resources if arg.get("roles") != ["none"]}
+        schema["properties"] = {
+            name: _undescribed(shown) if name in known else shown for name, shown in properties.items()
+        }
+    return {**data, "args": resources, "input_schema": schema}
+
+
+def _undescribed(shown: JsonValue) -> JsonValue:
+    if not isinstance(shown, dict):
+        return shown
+    return {key: value for key, value in shown.items() if key != "description"}
 
 
 class _Follower:

@@ -19,7 +19,7 @@ from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import entries, read_answer
-from ironcurtain.compiler.questions.shown_schema import shown_schema
+from ironcurtain.compiler.questions.shown_schema import tool_for_rules
 from ironcurtain.compiler.questions.templates import as_data, as_lines, fill
 from ironcurtain.compiler.rules.answer_schema import rules_schema
 from ironcurtain.compiler.rules.checks.allow_rules import (
@@ -49,7 +49,6 @@ from ironcurtain.compiler.rules.offered_facts import (
 from ironcurtain.compiler.rules.previous_rules import previous_rules
 from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.errors import IronCurtainError, SeveralErrors, UnconfirmedRuleError, raise_all
-from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
 from ironcurtain.system import json_text
@@ -220,7 +219,7 @@ def _question(server: str, routes: Routes, context: RuleContext, previous: str) 
         server=server,
         prefix=rule_prefix(server),
         clauses=as_lines(clause_data(clauses)),
-        tools=as_lines([_tool_data(tool) for tool in annotated.tools]),
+        tools=as_lines([tool_for_rules(tool) for tool in annotated.tools]),
         directories=as_data(mentioned_directories(clauses, context.directories)),
     )
     if added := [role.model_dump(mode="json") for role in context.annotations.roles]:
@@ -258,31 +257,6 @@ def _previous_text(
     answered = cache.previous(f"rules-{server}")
     data = previous_rules(server, context.published, answered, clauses)
     return fill("rules.previous", previous=as_data(data)) if data else ""
-
-
-def _tool_data(tool: ToolAnnotation) -> dict[str, JsonValue]:
-    """Return a tool as rules need to know it: of a resource its roles, of any other argument its schema."""
-    data = tool.model_dump(
-        mode="json",
-        by_alias=True,
-        exclude_unset=True,
-        exclude={"args", "input_schema", "schema_digest", "listing_digest", "source"},
-    )
-    args = [arg.model_dump(mode="json", by_alias=True, exclude_unset=True) for arg in tool.args]
-    resources = [arg for arg in args if arg != {"name": arg["name"], "roles": ["none"]}]
-    schema = shown_schema(tool.input_schema)
-    if isinstance(properties := schema.get("properties"), dict):
-        known = {arg["name"] for arg in resources}
-        schema["properties"] = {
-            name: _undescribed(shown) if name in known else shown for name, shown in properties.items()
-        }
-    return {**data, "args": resources, "input_schema": schema}
-
-
-def _undescribed(shown: JsonValue) -> JsonValue:
-    if not isinstance(shown, dict):
-        return shown
-    return {key: value for key, value in shown.items() if key != "description"}
 
 
 def _mistakes(
