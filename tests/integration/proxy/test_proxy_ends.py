@@ -12,7 +12,7 @@ import mcp_types as types
 from mcp import Client
 from support.deployments.faulty import engine_of
 from support.deployments.proxied import LONG, PLAIN, Place, descendants, is_alive, rules, until, wait_for
-from support.deployments.wire import running
+from support.deployments.wire import answer, call, running, send
 from support.projects.policies import rule
 
 from ironcurtain.engine.locate import find
@@ -95,3 +95,14 @@ def test_the_tool_list_follows_the_policy_however_long_that_takes(tmp_path: Path
         anyio.run(story)
     finally:
         gate.open.touch()
+
+
+def test_a_call_that_goes_on_when_the_client_closes_its_side_is_answered(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with running(place) as process:
+        send(process, call(7, "slow", '{"seconds": 600}'))
+        wait_for(lambda: [each for each in place.sent() if each.get("tool") == "slow"])
+        process.stdin.close()
+        answered = answer(process, 7)
+        assert answered["error"]["message"] == "Connection closed"
+        assert process.wait(LONG) == 0

@@ -110,16 +110,12 @@ class _Writer(MessageSink):
         Raises:
             ClosedResourceError: If no more is taken.
         """
+        if self._closed:
+            raise anyio.ClosedResourceError
         await self.write(as_line(message))
 
     async def write(self, data: bytes) -> None:
-        """Queue some lines.
-
-        Raises:
-            ClosedResourceError: If no more is taken.
-        """
-        if self._closed:
-            raise anyio.ClosedResourceError
+        """Queue some lines, of whoever is not the SDK's: it closes this before calls beside it have ended."""
         await self._room.acquire()
         self._last = self._loop.create_future()
         self._last.add_done_callback(lambda _: self._room.release())
