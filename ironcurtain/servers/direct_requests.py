@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,6 +93,17 @@ class _Waiting:
         return came
 
 
+def _double(number: object) -> float | None:
+    """Return a number as JSON can write it; None for all else, as an integer beyond every double."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    try:
+        double = float(number)
+    except OverflowError:
+        return None
+    return double if math.isfinite(double) else None
+
+
 class DirectRequests(Outbound):
     """The requests of ours that one connection carries beside those of its session."""
 
@@ -157,15 +169,10 @@ class DirectRequests(Outbound):
     def _went_on(self, token: object, params: Mapping[str, Any]) -> bool:
         if (waiting := self._of(token)) is None:
             return False
-        progress, total, message = (params.get(name) for name in ("progress", "total", "message"))
-        if isinstance(progress, int | float) and not isinstance(progress, bool):
-            waiting.came.put_nowait(
-                _Step(
-                    float(progress),
-                    float(total) if isinstance(total, int | float) else None,
-                    message if isinstance(message, str) else None,
-                )
-            )
+        progress, total = _double(params.get("progress")), _double(params.get("total"))
+        message = params.get("message")
+        if progress is not None:
+            waiting.came.put_nowait(_Step(progress, total, message if isinstance(message, str) else None))
         return True
 
     def _of(self, id_: object) -> _Waiting | None:

@@ -55,6 +55,19 @@ def test_a_server_answers_calls_that_it_was_not_asked(tmp_path: Path) -> None:
     assert set(place.ends()) <= {"ok", "failed"}
 
 
+def greeting(capabilities: dict[str, Any]) -> str:
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": capabilities,
+        "clientInfo": {"name": "raw", "version": "1"},
+    }
+    return json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+
+
+INITIALIZED = '{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+ASKS = '{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "fix__ask_person"}}'
+
+
 class RawClient:
     """A client that writes lines as it likes."""
 
@@ -63,11 +76,9 @@ class RawClient:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.environment(), cwd=place.root
         )
-        info = {"name": "raw", "version": "1"}
-        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
-        self.write(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))
+        self.write(greeting({"elicitation": {}}))
         self.read()
-        self.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}')
+        self.write(INITIALIZED)
         self.ask(1, "ping", "{}")
 
     def write(self, line: str) -> None:
@@ -76,11 +87,11 @@ class RawClient:
         self._process.stdin.flush()
 
     def read(self) -> dict[str, Any]:
-        """Return the next answer."""
+        """Return the next answer or question."""
         assert self._process.stdout is not None
         while True:
             message: dict[str, Any] = json.loads(self._process.stdout.readline())
-            if "method" not in message:
+            if "id" in message:
                 return message
 
     def ask(self, id_: object, method: str, params: str) -> dict[str, Any]:
@@ -96,7 +107,7 @@ class RawClient:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return Place(tmp_path_factory.mktemp("raw").resolve())
+    return Place(tmp_path_factory.mktemp("raw").resolve(), None, "mcp/elicitation")
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +166,26 @@ def test_answers_to_questions_that_nobody_asked(raw: RawClient) -> None:
     for number in (1, 1_000_000_000, 1_000_000_001):
         raw.write(json.dumps({"jsonrpc": "2.0", "id": number, "result": {"action": "accept"}}))
     assert not is_refused(raw.ask(4, "tools/call", called("asked nobody")))
+
+
+def test_progress_of_an_answer_beyond_every_number(raw: RawClient) -> None:
+    raw.write(ASKS)
+    question = raw.read()
+    told = {"progressToken": question["id"], "progress": 10**400}
+    raw.write(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": told}))
+    raw.write(json.dumps({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}))
+    answer = raw.read()
+    assert (answer["id"], is_refused(answer)) == (9, False)
+
+
+def test_a_call_in_one_breath_with_another_greeting(tmp_path: Path) -> None:
+    client = RawClient(Place(tmp_path.resolve(), None, "mcp/elicitation"))
+    assert not is_refused(client.ask(2, "tools/call", called("greeted once")))
+    client.write(f"{greeting({})}\n{ASKS}")
+    assert client.read()["id"] == 0
+    answer = client.read()  # and no question: whoever greets so can be asked nothing
+    assert (answer["id"], is_refused(answer)) == (9, True)
+    client.close()
 
 
 @pytest.mark.parametrize("id_", [7, "7"])

@@ -131,7 +131,10 @@ async def test_progress_is_told_in_order_until_the_answer() -> None:
         steps: list[dict[str, Any]] = [
             {"progress": 1},
             {"progress": True},
+            {"progress": 10**400},
+            {"progress": float("inf")},
             {"progress": 2.5, "total": 3, "message": "x"},
+            {"progress": 3, "total": 10**400, "message": 1},
         ]
         for step in steps:
             assert peer.say(method="notifications/progress", params={"progressToken": token, **step})
@@ -140,7 +143,7 @@ async def test_progress_is_told_in_order_until_the_answer() -> None:
         peer.say(id=token, result={})
 
     assert await ended(peer, answer, on_progress=report) == {}
-    assert told == [(1.0, None, None), (2.5, 3.0, "x")]
+    assert told == [(1.0, None, None), (2.5, 3.0, "x"), (3.0, None, None)]
 
 
 async def test_a_request_that_is_not_answered_is_called_off() -> None:

@@ -144,10 +144,6 @@ class DirectCalls:
         )
         self._connection.initialized.set()
 
-    def pause(self) -> None:
-        """Leave calls to the SDK's server, as when the client greets again, until the next `follow`."""
-        self._connection = None
-
     # -- what the client writes -----------------------------------------------------------------
 
     def takes(self, line: bytes) -> bool:
@@ -169,6 +165,9 @@ class DirectCalls:
     def heard(self, message: types.JSONRPCMessage) -> bool:
         """Take a message that concerns a call or a question here; tell whether the SDK needs not see it."""
         match message:
+            case types.JSONRPCRequest(method="initialize"):
+                self._connection = None  # what the client says of itself now holds for its next call
+                return False
             case types.JSONRPCNotification(method="notifications/cancelled", params=params):
                 id_ = cancelled_request_id_from_params(params)
                 call = self._calls.get(coerce_request_id(id_)) if id_ is not None else None
