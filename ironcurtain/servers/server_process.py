@@ -71,7 +71,7 @@ DEFAULT_LIMITS = PipeLimits()
 
 
 class ServerProcess:
-    """A server's process with its pipes. Until its streams are connected, nothing is said to it.
+    """A server's process with its pipes. Until it is listened to, nothing is said to it or read of it.
 
     Attributes:
         process: The process.
@@ -83,6 +83,10 @@ class ServerProcess:
         self, process: asyncio.subprocess.Process, stdin: asyncio.StreamWriter, limits: PipeLimits
     ) -> None:
         self.process, self.stdin, self.limits = process, stdin, limits
+        pipe = process._transport.get_pipe_transport  # type: ignore[attr-defined]  # noqa: SLF001 - asyncio has no other way
+        self._outputs = [pipe(number) for number in (1, 2)]
+        for output in self._outputs:
+            output.pause_reading()  # of a flood that nobody reads yet, the kernel keeps less than asyncio
 
     @classmethod
     async def start(cls, start: ServerStart, limits: PipeLimits = DEFAULT_LIMITS) -> ServerProcess:
@@ -116,6 +120,11 @@ class ServerProcess:
         written = os.fdopen(ours, "wb", 0)
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, written)
         return cls(process, asyncio.StreamWriter(transport, protocol, None, loop), limits)
+
+    def listen(self) -> None:
+        """Take what it writes, from now on."""
+        for output in self._outputs:
+            output.resume_reading()
 
     async def stop(self) -> None:
         """End the process: its input first, then a signal, then a kill; return when it is gone."""

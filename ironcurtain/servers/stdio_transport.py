@@ -97,6 +97,7 @@ async def connect_pipes(
         direct: Sends requests of its own beside the session, from now until the server ends.
     """
     pipes = _Pipes(process, on_words, on_end, direct or DirectRequests())
+    process.listen()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pipes.read)
         tasks.start_soon(pipes.listen)

@@ -9,7 +9,8 @@ What always holds:
 1. Where the policy is `enforce`, a server that is to be contained is started contained, or not at all.
 2. A running server's mounts are those of its start; a policy with another reach takes a new start.
 3. What is called contained was seen by a probe inside an identical sandbox, not taken from the settings.
-4. A server that is started early is started as any other, and nothing is said to it before `connect`.
+4. A server that is started early is started as any other; nothing is said to it or read of it before
+   `connect`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A server that runs before the engine answers, and before a client has come: it is told nothing.
 
-Held by: the start of the servers beside that of the engine, which says nothing to them; the end of those that
-nobody connected to; a new start where another policy lets a server reach something else.
+Held by: the start of the servers beside that of the engine, which says nothing to them and reads nothing of
+them; the end of those that nobody connected to; a new start where another policy lets a server reach
+something else.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from support.deployments.proxied import Place, is_alive, rules, wait_for
 from support.deployments.wire import INITIALIZED, Proxy, answer, hello, send
 from support.projects.policies import rule
@@ -26,6 +28,9 @@ root = Path(sys.argv[1])
 told = {"name": "listens", "version": "1"}
 hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": told}
 (root / "started").open("a").write(f"{os.getpid()}\\n")
+for number in map(int, sys.argv[2:]):
+    os.write(number, b"\\n" * (4 << 20))
+    (root / "poured").touch()
 for line in sys.stdin:
     (root / "heard").open("a").write(line)
     asked = json.loads(line)
@@ -39,10 +44,10 @@ for line in sys.stdin:
 class Listening(Place):
     """A proxy's place with one server, which writes down that it has started, and all that it is told."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *floods: str) -> None:
         script = root / "listens.py"
         script.write_text(LISTENS)
-        super().__init__(root, {"fix": ["-u", str(script), str(root)]})
+        super().__init__(root, {"fix": ["-u", str(script), str(root), *floods]})
 
     @property
     def starts(self) -> list[int]:
@@ -100,6 +105,20 @@ def test_a_server_that_no_client_came_for_hears_nothing_and_ends(tmp_path: Path)
         assert not is_alive(server)
     assert place.heard == ""
     assert place.records()[-1]["event"] == "stop"
+
+
+@pytest.mark.parametrize("output", ["1", "2"])
+def test_a_server_that_pours_out_more_than_a_pipe_holds_before_a_client_has_come(
+    tmp_path: Path, output: str
+) -> None:
+    place = Listening(tmp_path, output)
+    with place.proxy() as process:
+        wait_for(lambda: place.starts and "audit log" in place.said)
+        assert not (tmp_path / "poured").exists()  # it lies with the server, not in our memory
+        send(process, hello({}), json.dumps(INITIALIZED))
+        assert "result" in answer(process, 1)
+        wait_for((tmp_path / "poured").exists)
+        wait_for(lambda: "initialize" in place.heard)
 
 
 def test_a_server_that_waits_for_a_client_does_not_keep_the_reach_of_an_older_policy(tmp_path: Path) -> None:
