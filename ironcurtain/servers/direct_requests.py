@@ -41,7 +41,7 @@ from mcp_types import (
 from pydantic_core import to_json
 
 Write = Callable[[bytes], Awaitable[None]]
-"""Writes whole lines; raises `ClosedResourceError` or `BrokenResourceError` where nothing more is taken."""
+"""Writes whole lines; may raise `ClosedResourceError` or `BrokenResourceError` if nothing more is taken."""
 
 _FIRST = 1_000_000_000
 """The number of the first request: no session comes so far, and every language's integers do."""

@@ -55,7 +55,6 @@ _MARK = b'"tools/call"'
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _PIPE = TransportContext(kind="jsonrpc", can_send_request=True)
 _LAST_WORD = 1.0
-_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 _log = logging.getLogger(__name__)
 
@@ -235,10 +234,7 @@ class DirectCalls:
             del self._calls[key]
 
     async def _say(self, call: _Call, **answer: Mapping[str, Any]) -> None:
-        try:
-            await self._write(line_of({"jsonrpc": "2.0", "id": call.request_id, **answer}))
-        except _GONE:
-            _log.debug("nobody takes the answer to %r any more", call.request_id)
+        await self._write(line_of({"jsonrpc": "2.0", "id": call.request_id, **answer}))
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class _Writer(MessageSink):
         await self.write(as_line(message))
 
     async def write(self, data: bytes) -> None:
-        """Queue some lines, of whoever is not the SDK's: it closes this before calls beside it have ended."""
+        """Queue some lines, after `aclose`, too: the SDK closes this before calls beside it have ended."""
         await self._room.acquire()
         self._last = self._loop.create_future()
         self._last.add_done_callback(lambda _: self._room.release())
