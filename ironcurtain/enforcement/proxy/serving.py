@@ -112,7 +112,7 @@ async def serve(
             await _serve(options, manager, served, witness, ready.loaded.mark)
         finally:
             with anyio.CancelScope(shield=True):
-                await launcher.end_early()
+                await launcher.end_early(tell=manager.seen)
                 await log.event(live.current.recorder.event("stop"))
                 if witness is not None:
                     await witness.tell(log.state)

@@ -206,11 +206,25 @@ class SandboxLauncher:
                 started = await self._start(name, None, stack)
                 self._early[name] = started, stack.pop_all()
 
-    async def end_early(self, names: Iterable[str] | None = None) -> None:
-        """End the servers that were started early and that nobody has connected to: these, or all."""
+    async def end_early(self, names: Iterable[str] | None = None, tell: Tell | None = None) -> None:
+        """End the servers that were started early and that nobody has connected to.
+
+        Args:
+            names: These; None ends all.
+            tell: Told what was seen of their sandboxes; None where nothing is recorded yet.
+        """
         meant = [*self._early] if names is None else [name for name in names if name in self._early]
-        for _, stack in [self._early.pop(name) for name in meant]:
-            await stack.aclose()
+        for name, (started, stack) in [(name, self._early.pop(name)) for name in meant]:
+            async with stack:
+                if tell is not None:
+                    await self._tell_uncontained(name, tell)
+                    if started.watch is not None:
+                        await started.watch.tell_all(tell)
+
+    async def _tell_uncontained(self, name: str, tell: Tell) -> None:
+        if reason := self._uncontained(self._config.servers[name]):
+            self._states[name] = Confinement("none", f"started uncontained: {reason}")
+            await tell(name, Observation("uncontained", reason))
 
     @asynccontextmanager
     async def connect(
@@ -240,9 +254,7 @@ class SandboxLauncher:
         """
         from ironcurtain.servers.stdio_transport import connect_pipes  # noqa: PLC0415 - as above
 
-        if reason := self._uncontained(self._config.servers[name]):
-            self._states[name] = Confinement("none", f"started uncontained: {reason}")
-            await tell(name, Observation("uncontained", reason))
+        await self._tell_uncontained(name, tell)
         async with AsyncExitStack() as stack:
             started = await self._started(name, start, stack)
             if started.watch is None:

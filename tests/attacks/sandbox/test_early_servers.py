@@ -104,7 +104,9 @@ def test_a_server_that_no_client_came_for_hears_nothing_and_ends(tmp_path: Path)
         assert process.wait(120) == 0
         assert not is_alive(server)
     assert place.heard == ""
-    assert place.records()[-1]["event"] == "stop"
+    seen, stop = place.records()[-2:]
+    assert (seen["event"], seen["detail"]["seen"]) == ("sandbox", "uncontained")
+    assert stop["event"] == "stop"
 
 
 @pytest.mark.parametrize("output", ["1", "2"])

@@ -131,7 +131,7 @@ class UpstreamManager:
             for upstream in self.upstreams.values():
                 wanted = self._wanted(upstream.name, self._client)
                 upstream.want(wanted, other_reach=upstream.name in changed)
-        await self._launcher.end_early(changed)
+        await self._launcher.end_early(changed, self.seen)
         await self.changed("", "tools")
 
     def note_listed(self) -> None:
