@@ -66,6 +66,9 @@ def test_ten_thousand_records_scroll_and_memory_stays_flat(chromium: Browser, ho
         page = running.enter(chromium.new_context(viewport={"width": 1280, "height": 800}).new_page())
         page.goto(f"{running.origin}/activity")
         rows = page.locator("#decisions [data-row]")
+        # Of a log that is long when it is first seen only the end is read.
+        record(home, "first", 1)
+        expect(rows).to_have_count(1)
         record(home, "first")
         newest = f"d{CALLS - 1:06d}"
         expect(rows.first).to_contain_text(newest)
