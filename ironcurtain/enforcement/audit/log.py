@@ -56,6 +56,9 @@ _RESULT_PAUSE = 0.1
 
 _log = logging.getLogger(__name__)
 
+_Group = list[tuple[bytes, asyncio.Future[None]]]
+"""Records that are written together, and who waits for each."""
+
 
 def now() -> str:
     """Return the time as records hold it: RFC 3339, UTC, microseconds."""
@@ -83,15 +86,16 @@ class AuditLog:
         patience: float = LOCK_PATIENCE,
     ) -> None:
         self._paths, self._key, self._max_bytes, self._patience = paths, key, max_bytes, patience
-        self._pending: list[tuple[bytes, asyncio.Future[None]]] = []
+        self._pending: _Group = []
         self._segments: Segments | None = None
-        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop
         self._alarm: asyncio.TimerHandle | None = None
+        self._is_wanted = False  # whether what waits is to be written as soon as that can be
+        self._written: asyncio.Future[None] | None = None  # done once the group in the thread's hands is
         self._closing = False
         self._trouble = ""
         self._began = datetime.now(UTC)
         self._used: set[str] = set()
-        self._writer: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ironcurtain-audit")
 
     @property
@@ -115,15 +119,14 @@ class AuditLog:
         Raises:
             AuditError: If another process writes it (`busy`), or it is not what was written.
         """
-        loop = asyncio.get_running_loop()
+        self._loop = asyncio.get_running_loop()
         try:
-            self._segments = await loop.run_in_executor(self._thread, self._open)
+            self._segments = await self._loop.run_in_executor(self._thread, self._open)
         except BaseException:
             self._thread.shutdown()
             raise
         if began := self._segments.recovered.began:
             self._began = datetime.fromisoformat(began)
-        self._writer = asyncio.create_task(self._write(self._segments), name="audit log")
         try:
             await self._tell_of_recovery(self._segments.recovered)
         except BaseException:
@@ -156,11 +159,11 @@ class AuditLog:
 
     async def _finish(self) -> None:
         self._closing = True
-        self._wake.set()
-        if self._writer is not None:
-            await self._writer
+        self._write_soon()
+        while self._written is not None:
+            await self._written
         if self._segments is not None:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._segments.close)
+            await self._loop.run_in_executor(self._thread, self._segments.close)
         self._thread.shutdown()
 
     def is_usable(self, request: str, asked: datetime) -> bool:
@@ -205,43 +208,59 @@ class AuditLog:
         """
         self._enqueue(record).add_done_callback(_tell_of_loss)
         if self._alarm is None:
-            self._alarm = asyncio.get_running_loop().call_later(_RESULT_PAUSE, self._wake.set)
+            self._alarm = self._loop.call_later(_RESULT_PAUSE, self._write_soon)
 
     async def _durable(self, record: DecisionRecord | EventRecord) -> None:
         written = self._enqueue(record)
-        self._wake.set()
+        self._write_soon()
         await written
 
     def _enqueue(self, record: DecisionRecord | ResultRecord | EventRecord) -> asyncio.Future[None]:
-        if self._closing or self._writer is None or self._writer.done():
+        if self._closing or self._segments is None:
             raise AuditError("the audit log is closed", where=str(self._paths.path))
-        written = asyncio.get_running_loop().create_future()
+        written = self._loop.create_future()
         self._pending.append((record_bytes(record), written))
         return written
 
     def _open(self) -> Segments:
         return Segments(self._paths, key=self._key, max_bytes=self._max_bytes, patience=self._patience)
 
-    async def _write(self, segments: Segments) -> None:
-        loop = asyncio.get_running_loop()
-        while self._pending or not self._closing:
-            await self._wake.wait()
-            self._wake.clear()
+    def _write_soon(self) -> None:
+        """Have what waits written at once, or after the group that is being written now."""
+        self._is_wanted = bool(self._pending)
+        if self._is_wanted and self._written is None and self._segments is not None:
+            self._is_wanted = False
             if self._alarm is not None:
                 self._alarm.cancel()
                 self._alarm = None
             group, self._pending = self._pending, []
-            if not group:
-                continue
-            try:
-                await loop.run_in_executor(self._thread, segments.commit, [record for record, _ in group])
-            except Exception as error:  # noqa: BLE001 - whoever waits must be told, whatever it is
-                told = _as_audit_error(error, self._paths)
-                self._trouble = told.what
-                _end(group, told)
+            self._written = self._loop.create_future()
+            self._thread.submit(self._commit, self._segments, group)
+
+    def _commit(self, segments: Segments, group: _Group) -> None:
+        """Write a group, in the thread; whoever waits for it must be told, whatever becomes of it."""
+        error: AuditError | None = None
+        try:
+            segments.commit([record for record, _ in group])
+        except Exception as caught:  # noqa: BLE001 - as said
+            error = _as_audit_error(caught, self._paths)
+        self._loop.call_soon_threadsafe(self._end, group, error)
+
+    def _end(self, group: _Group, error: AuditError | None) -> None:
+        """Tell whoever waits for a group what became of it, and go on with the next."""
+        self._trouble = error.what if error is not None else ""
+        for _, written in group:
+            if written.done():
+                continue  # whoever waited for it has gone
+            if error is None:
+                written.set_result(None)
             else:
-                self._trouble = ""
-                _end(group, None)
+                written.set_exception(error)
+        ended, self._written = self._written, None
+        if self._is_wanted:
+            self._write_soon()
+        if ended is not None and not ended.done():
+            ended.set_result(None)
 
 
 async def open_first_free(logs: Iterable[AuditLog], stack: AsyncExitStack) -> AuditLog:
@@ -261,16 +280,6 @@ async def open_first_free(logs: Iterable[AuditLog], stack: AsyncExitStack) -> Au
             busy = error
     assert busy is not None  # noqa: S101 - there is at least one log
     raise busy
-
-
-def _end(group: list[tuple[bytes, asyncio.Future[None]]], error: AuditError | None) -> None:
-    for _, written in group:
-        if written.done():
-            continue  # whoever waited for it has gone
-        if error is None:
-            written.set_result(None)
-        else:
-            written.set_exception(error)
 
 
 def _as_audit_error(error: Exception, paths: LogPaths) -> AuditError:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
+import stat
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -98,6 +100,9 @@ class _Writer(MessageSink):
         self._room = anyio.Semaphore(_MAX_WAITING, fast_acquire=True)
         self._last: asyncio.Future[None] | None = None
         self._closed = False
+        self._room_at_once = select.poll()
+        if _tells_of_room(descriptor):
+            self._room_at_once.register(descriptor, select.POLLOUT)
         threading.Thread(target=self._work, name="ironcurtain-stdout", daemon=True).start()
 
     async def aclose(self) -> None:
@@ -116,10 +121,23 @@ class _Writer(MessageSink):
 
     async def write(self, data: bytes) -> None:
         """Queue some lines, after `aclose`, too: the SDK closes this before calls beside it have ended."""
+        data = data[self._written_at_once(data) :]
+        if not data:
+            return
         await self._room.acquire()
         self._last = self._loop.create_future()
         self._last.add_done_callback(lambda _: self._room.release())
         self._lines.put((data, self._last))
+
+    def _written_at_once(self, data: bytes) -> int:
+        """Write a short line without the thread, where it waits for nothing; return how much of it went."""
+        is_last = self._last is None or self._last.done()
+        if not is_last or len(data) > select.PIPE_BUF or not self._room_at_once.poll(0):
+            return 0
+        try:
+            return os.write(self._descriptor, data)
+        except OSError:
+            return 0  # the thread finds the same
 
     async def flush(self) -> None:
         """Wait until everything that was queued is written."""
@@ -138,6 +156,12 @@ class _Writer(MessageSink):
                     broken = True  # the client has gone; its input will end, too
             if not _tell(self._loop, partial(_done, written)):
                 return
+
+
+def _tells_of_room(descriptor: int) -> bool:
+    """Tell whether what says that it can be written to takes `PIPE_BUF` bytes; a terminal need not."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> bool:

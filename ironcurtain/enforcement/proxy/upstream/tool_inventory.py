@@ -121,6 +121,8 @@ class LiveToolInventory:
     async def settled(self, seconds: float) -> None:
         """Wait until whatever the server has said so far has been heeded; bounded."""
         said = self._said
+        if self._heeded >= said:
+            return
         with anyio.move_on_after(seconds):
             while self._heeded < said:
                 await self._read.wait()
