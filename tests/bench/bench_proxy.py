@@ -119,16 +119,19 @@ def test_results_beside_a_direct_call(size: int, tmp_path: Path, figures: Figure
     place = Place(tmp_path, {SERVERS[0]: MODERN})
 
     async def run() -> None:
-        async with place.client("--no-approver") as ours, direct(place) as bare:
-            await ours.list_tools()
-            through, by = await measure_async(
+        async with place.client("--no-approver") as ours, thin(place) as passing, direct(place) as bare:
+            for client in (ours, passing):
+                await client.list_tools()
+            through, passed, by = await measure_async(
                 lambda: result(ours, f"{SERVERS[0]}__big", size),
+                lambda: result(passing, f"{SERVERS[0]}__big", size),
                 lambda: result(bare, "big", size),
                 repetitions=50,
                 warm_up=10,
             )
         name = f"proxy: a call with a result of {size:,} bytes / direct"
-        figures.add(name, through.per(by), 2.2, f"{through}; {by}")
+        least = f"pass-through {passed.per(by):.2f}: {passed}"
+        figures.add(name, through.per(by), 2.2, f"{through}; {by}; {least}")
 
     anyio.run(run)
 
