@@ -163,7 +163,7 @@ def load_policies(
         witnesses["path"] += sandbox_witnesses(sandbox, fresh[0], second_name)
     else:
         full = world
-    full, remotes = _with_remotes(full, witnesses, contents)
+    full, remotes = _with_remotes(full, _unmarked_first(witnesses, marks, contents), contents)
     memory = SimulatedHost(full)
     loaded = [LoadedPolicy(content, _site(full), memory) for content in contents]
     caches = caches or SharedCaches()
@@ -226,6 +226,17 @@ def _witnesses(
             found[kind] += list_witnesses(name, kind, values, registry, fresh)
     found["path"] += above_witnesses(directories.values())
     return found
+
+
+def _unmarked_first(
+    witnesses: Mapping[str, Sequence[PatternWitness]],
+    marks: Mapping[str, Iterable[str]],
+    contents: Sequence[PolicyContent],
+) -> dict[str, list[PatternWitness]]:
+    """Return witnesses by kind, those of marks alone behind, which so change no other's remote."""
+    named = {text for content in contents for texts in content.patterns.values() for text in texts}
+    only = {text for texts in marks.values() for text in texts} - named
+    return {kind: sorted(each, key=lambda one: one.label in only) for kind, each in witnesses.items()}
 
 
 def _with_remotes(

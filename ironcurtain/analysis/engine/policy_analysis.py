@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
-from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, load_policies
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, SharedCaches, load_policies
 from ironcurtain.analysis.engine.sequence_scope import ReadSequence, read_sequences
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.bundle.archive import Bundle
@@ -133,21 +133,29 @@ def analyse_both_ways(
     Raises:
         IronCurtainError: As they do.
     """
-    told = _told_apart_by_guarantees(bundle, world, guarantees)
-    plain = _told_apart_by_rules(bundle, world)
+    caches = SharedCaches()
+    told = _told_apart_by_guarantees(bundle, world, guarantees, caches=caches)
+    plain = _told_apart_by_rules(bundle, world, caches)
     examined = examine((*plain.spaces, *told.spaces), opa)
     first = len(plain.spaces)
     return plain.asked_plainly(examined[:first]), told.asked(examined[first:])
 
 
-def _told_apart_by_rules(bundle: Bundle, world: DescribedWorld) -> _Unasked:
-    policies = load_policies([bundle], world)
+def _told_apart_by_rules(
+    bundle: Bundle, world: DescribedWorld, caches: SharedCaches | None = None
+) -> _Unasked:
+    policies = load_policies([bundle], world, caches=caches)
     tools = _tools(PolicyContent.of(bundle))
     return _Unasked(policies, tuple(CallSpace(server, tool, policies) for server, tool in tools))
 
 
 def _told_apart_by_guarantees(
-    bundle: Bundle, world: DescribedWorld, guarantees: Guarantees | None, *, only_guaranteed: bool = False
+    bundle: Bundle,
+    world: DescribedWorld,
+    guarantees: Guarantees | None,
+    *,
+    only_guaranteed: bool = False,
+    caches: SharedCaches | None = None,
 ) -> _Unasked:
     content = PolicyContent.of(bundle)
     registry = Registry(content.annotations.roles)
@@ -158,7 +166,7 @@ def _told_apart_by_guarantees(
     marks: dict[str, set[str]] = {}
     for guarantee in told_apart:
         marks.setdefault(guarantee.kind, set()).update(guarantee.patterns)
-    policies = load_policies([bundle], world, marks)
+    policies = load_policies([bundle], world, marks, caches)
     spaces = []
     for server, tool in _tools(content):
         about = [guarantee for guarantee in told_apart if (server, tool) in guarantee.tools]
