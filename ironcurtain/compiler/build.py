@@ -36,12 +36,11 @@ from ironcurtain.compiler.load.clause_record import (
 from ironcurtain.compiler.load.ground_truth import GroundTruth
 from ironcurtain.compiler.load.linter import remaining
 from ironcurtain.compiler.load.load import Inputs, load_inputs
-from ironcurtain.compiler.load.sources import Sources, shown_path
+from ironcurtain.compiler.load.sources import ANSWERS_FILE, Sources, shown_path
 from ironcurtain.compiler.progress import Progress, Stages
 from ironcurtain.compiler.publish.publish import Documents, archives, files, only_one, origin, publish
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.questions.open_questions import (
-    ANSWERS_FILE,
     OPEN_FILE,
     Known,
     question_lines,

@@ -24,8 +24,7 @@ from ironcurtain.analysis.engine.guarantee_scope import read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.engine.proof import Proof
-from ironcurtain.analysis.explain.explain import clauses_of
-from ironcurtain.analysis.explain.report import QuotedClause
+from ironcurtain.analysis.explain.report import QuotedClause, clauses_of
 from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees

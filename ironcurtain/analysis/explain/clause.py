@@ -11,7 +11,7 @@ from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall
-from ironcurtain.analysis.explain.explain import clauses_of
+from ironcurtain.analysis.explain.report import clauses_of
 from ironcurtain.analysis.findings.decided_scenarios import RECORD
 from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle

@@ -18,6 +18,7 @@ from ironcurtain.analysis.explain.report import (
     OtherFact,
     QuotedClause,
     Suggestion,
+    clauses_of,
 )
 from ironcurtain.analysis.explain.rules import MetRules
 from ironcurtain.analysis.explain.steps import steps
@@ -147,14 +148,3 @@ def _question(traced: TracedDecision) -> JsonValue:
         return None
     question: JsonValue = json.loads(json.dumps(prepared.input))  # as the engine read it
     return question
-
-
-def clauses_of(content: PolicyContent) -> dict[str, QuotedClause]:
-    """Return a policy's clauses by id, each with the file and line that it was read from."""
-    return {id_: _quoted(id_, text, content.sources[id_]) for id_, text in content.clauses.items()}
-
-
-def _quoted(id_: str, text: str, source: str) -> QuotedClause:
-    file, _, line = source.rpartition(":")
-    known = bool(file) and line.isdecimal()
-    return QuotedClause(id=id_, text=text, file=file if known else source, line=int(line) if known else 0)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import Approver
 from ironcurtain.model.verdict import Verdict
@@ -24,6 +25,17 @@ class QuotedClause(Frozen):
     text: str
     file: str = ""
     line: int = 0
+
+
+def clauses_of(content: PolicyContent) -> dict[str, QuotedClause]:
+    """Return a policy's clauses by id, each with the file and line that it was read from."""
+    return {id_: _quoted(id_, text, content.sources[id_]) for id_, text in content.clauses.items()}
+
+
+def _quoted(id_: str, text: str, source: str) -> QuotedClause:
+    file, _, line = source.rpartition(":")
+    known = bool(file) and line.isdecimal()
+    return QuotedClause(id=id_, text=text, file=file if known else source, line=int(line) if known else 0)
 
 
 class ExplainedStep(Frozen):

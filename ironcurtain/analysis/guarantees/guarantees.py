@@ -20,7 +20,6 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Goal, Severities
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES
 from ironcurtain.analysis.engine.space.elements import Element
-from ironcurtain.analysis.guarantees.sequences import decide_sequences
 from ironcurtain.analysis.guarantees.spoken_of import overlaps, speaks_of, wanted_classes
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
@@ -71,7 +70,11 @@ def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeRep
     decisions = _confirmed(broken, examined.policies, opa)
     callers = {name for name, each in examined.content.approvers.items() if each.is_caller}
     found = [_result(read, broken[read.guarantee.id], decisions, callers) for read in prepared]
-    found += decide_sequences(examined, opa)
+    if examined.sequences:
+        # What follows a session loads much, and few guarantees speak of one.
+        from ironcurtain.analysis.guarantees.sequences import decide_sequences  # noqa: PLC0415
+
+        found += decide_sequences(examined, opa)
     order = {id_: number for number, id_ in enumerate(examined.order)}
     results = tuple(sorted(found, key=lambda result: order.get(result.id, 0)))
     ok = all(result.holds for result in results)

@@ -19,7 +19,6 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.facts import moment
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.enforcement.facts.followed import FollowedSession, given_by
 from ironcurtain.errors import ScenarioError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.facts import CounterFact, LabelFact
@@ -84,6 +83,9 @@ def single_calls(scenarios: Scenarios, bundle: Bundle) -> Scenarios:
 
 
 def _followed(stepped: SteppedScenario, policy: LoadedPolicy) -> Iterator[tuple[Scenario, Decision | None]]:
+    # What follows a session loads much, and few scenarios have steps.
+    from ironcurtain.enforcement.facts.followed import FollowedSession, given_by  # noqa: PLC0415
+
     session = FollowedSession(policy)
     time: str | None = None
     at = _NO_TIME

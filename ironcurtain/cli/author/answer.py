@@ -102,9 +102,9 @@ def _keep(project: Project, key: str) -> Exit:
 
 def _record(project: Project, id_: str, said: str, why: str) -> Exit:
     # A compile that runs at the same time would read one file and write the other.
+    from ironcurtain.compiler.load.sources import ANSWERS_FILE
     from ironcurtain.compiler.publish.publish import only_one
     from ironcurtain.compiler.questions.open_questions import (
-        ANSWERS_FILE,
         OPEN_FILE,
         read_open,
         record_answer,

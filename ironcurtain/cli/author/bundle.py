@@ -66,7 +66,7 @@ def command(
     from ironcurtain.compiler.annotate.checks import check_annotations
     from ironcurtain.compiler.render.assemble import Release, assemble
     from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
-    from ironcurtain.compiler.verify.verify import check_bundle
+    from ironcurtain.compiler.verify.rego_check import check_rego
     from ironcurtain.decision.roles import Registry
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
@@ -93,7 +93,7 @@ def command(
         release=Release(engine_version=program.version, serial=serial),
         custom=check_modules(read_modules(Path(custom)), engine, registry) if custom is not None else (),
     )
-    check_bundle(bundle, registry, engine)
+    check_rego(bundle, engine)
     _write(signed(bundle) if signed else bundle, Path(output))
     _warn_of_unexamined(annotated)
     if format_ == "json":

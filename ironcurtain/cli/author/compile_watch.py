@@ -14,8 +14,7 @@ from ironcurtain.cli.main import run as run_command
 from ironcurtain.cli.options.project import Project
 from ironcurtain.cli.options.watching import changes, tree
 from ironcurtain.compiler.llm.question_files import ANSWER
-from ironcurtain.compiler.load.sources import Sources, shown_path
-from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
+from ironcurtain.compiler.load.sources import ANSWERS_FILE, Sources, shown_path
 from ironcurtain.compiler.verify.evidence import FILE_NAME
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.model.scenarios import Scenarios

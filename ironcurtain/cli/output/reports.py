@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -15,7 +15,6 @@ from ironcurtain.cli.output.report_markdown import markdown_text
 from ironcurtain.cli.output.report_sarif import sarif_text
 from ironcurtain.cli.output.report_text import plain_text
 from ironcurtain.compiler.verify.gate_report import GateReport
-from ironcurtain.errors import UsageError
 from ironcurtain.system.files import atomic_write
 
 RENDERERS: dict[str, Callable[[GateReport], str]] = {
@@ -28,28 +27,7 @@ RENDERERS: dict[str, Callable[[GateReport], str]] = {
 }
 """By format: what writes it."""
 
-_SUFFIXES = {".txt": "text", ".json": "json", ".md": "markdown", ".sarif": "sarif", ".xml": "junit"}
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-
-
-def formats_of(paths: Sequence[str]) -> dict[Path, str]:
-    """Return the format that the suffix of each file names.
-
-    Raises:
-        UsageError: If a suffix names none; it is asked before any work is done.
-    """
-    fields = {}
-    for name in paths:
-        path = Path(name)
-        suffix = ".sarif" if path.name.endswith(".sarif.json") else path.suffix
-        if suffix not in _SUFFIXES:
-            raise UsageError(
-                "the suffix of the report names no format",
-                where=name,
-                hint=f"There are: {', '.join(f'{s} ({f})' for s, f in _SUFFIXES.items())}.",
-            )
-        fields[path] = _SUFFIXES[suffix]
-    return fields
 
 
 def emit(report: GateReport, format_: str, files: dict[Path, str], *, quiet: bool) -> None:

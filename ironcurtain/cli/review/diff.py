@@ -89,7 +89,8 @@ def command(
     from ironcurtain.analysis.guarantees.guarantees import check_guarantees
     from ironcurtain.bundle.opening import Trust, open_bundle
     from ironcurtain.cli.options.bundle_argument import one_bundle
-    from ironcurtain.cli.output.reports import emit, formats_of
+    from ironcurtain.cli.output.report_formats import formats_of
+    from ironcurtain.cli.output.reports import emit
     from ironcurtain.cli.review.policy_argument import assumed_world, bundle_or_project
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find

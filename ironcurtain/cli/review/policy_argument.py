@@ -12,13 +12,11 @@ from typing import TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.bundle.published import SIGNED_ARCHIVE
 from ironcurtain.cli.options.options import TrustOptions
 from ironcurtain.cli.options.project import Project, read_project
-from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import UsageError
@@ -74,6 +72,8 @@ def read_rendered(bundle: str, **trust: Unpack[TrustOptions]) -> Bundle:
         EvidenceError: If the bundle does not hold its rules' conditions.
         VerificationError: If its Rego is not what its rules say.
     """
+    from ironcurtain.compiler.render.rendered import check_rendered
+
     read = open_bundle(Path(bundle), Trust.of(**trust))
     check_rendered(read)
     return read
@@ -89,6 +89,8 @@ def read_policy(
     Raises:
         UsageError: If neither is there; others as `read_rendered`.
     """
+    from ironcurtain.analysis.sequences.steps import single_calls
+
     project = read_project(config) if bundle is None or config is not None else project_of(Path(bundle))
     path = bundle if bundle is not None else _bundle_of(project, BUNDLE)
     read = read_rendered(path, **trust)

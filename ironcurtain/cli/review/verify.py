@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,14 @@ from ironcurtain.cli.options.options import (
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ironcurtain.analysis.diff.report import Difference
     from ironcurtain.bundle.archive import Bundle
-    from ironcurtain.compiler.verify.gate_report import Check
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.compiler.verify.gate_report import Check, GateReport
+    from ironcurtain.engine.command import RegoReport
+    from ironcurtain.engine.locate import Opa
     from ironcurtain.integrations.gate.change_approvals import DiffApprovals
     from ironcurtain.integrations.gate.git import Commit
     from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
@@ -103,51 +109,64 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.cli.options.signing import verify_signed
-    from ironcurtain.cli.output.reports import emit, formats_of
+    from ironcurtain.cli.output.report_formats import formats_of
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
+    from ironcurtain.compiler.verify.rego_check import check_rego
+    from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.checks.all_checks import run_published
-    from ironcurtain.integrations.gate.reading import (
-        GateInputs,
-        is_alone,
-        read_policy_under_review,
-        run_alone,
-    )
-    from ironcurtain.integrations.gate.report import exit_of, gate_report, signature
+    from ironcurtain.system.background import in_background
 
     files = formats_of(output)
     engine = find(Path(opa) if opa else None)
     trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
     path = bundle_or_project(bundle, config)
     read = verify_signed(path, trust, engine)
-    given = GateInputs(
-        bundle=Path(path),
-        config=path_or_none(config),
-        scenarios=path_or_none(scenarios),
-        guarantees=path_or_none(guarantees),
-        approvals=path_or_none(approvals),
-        coverage=fail_under,
-        mutation=mutation,
-        attack=attack,
-    )
+    # OPA is at work on the Rego while everything else is loaded.
+    with in_background(partial(check_rego, read, OpaCommand(engine))) as checking:
+        from ironcurtain.cli.output.reports import emit
+        from ironcurtain.integrations.gate.reading import GateInputs
+        from ironcurtain.integrations.gate.report import exit_of
+
+        given = GateInputs(
+            bundle=Path(path),
+            config=path_or_none(config),
+            scenarios=path_or_none(scenarios),
+            guarantees=path_or_none(guarantees),
+            approvals=path_or_none(approvals),
+            coverage=fail_under,
+            mutation=mutation,
+            attack=attack,
+        )
+        report = _report(read, trust, engine, given, against, checking.result)
+    emit(report, format_, files, quiet=quiet)
+    return exit_of(report)
+
+
+def _report(
+    read: Bundle,
+    trust: Trust,
+    engine: Opa,
+    given: GateInputs,
+    against: str | None,
+    checked: Callable[[], RegoReport],
+) -> GateReport:
+    """Run all checks of a bundle."""
+    from ironcurtain.integrations.gate.checks.all_checks import run_published
+    from ironcurtain.integrations.gate.reading import is_alone, read_policy_under_review, run_alone
+    from ironcurtain.integrations.gate.report import gate_report, signature
+
     signed = (signature(read, trust),)
     if is_alone(given):
-        checks = signed + run_alone(
-            read, engine, archived=given.bundle.is_file(), compared=against is not None
-        )
-        report = gate_report("verify", read, engine, checks)
-        emit(report, format_, files, quiet=quiet)
-        return exit_of(report)
-    reviewed = read_policy_under_review(read, given, engine, datetime.now(UTC).date())
+        alone = run_alone(read, checked, archived=given.bundle.is_file(), compared=against is not None)
+        return gate_report("verify", read, engine, signed + alone)
+    reviewed = read_policy_under_review(read, given, engine, datetime.now(UTC).date(), checked)
     older = _Older.of(against, given, reviewed) if against is not None else None
     checks = signed + run_published(reviewed)
     difference = None
     if older is not None:
         more, difference = _compare(reviewed, older)
         checks += more
-    report = gate_report("verify", read, engine, checks, difference)
-    emit(report, format_, files, quiet=quiet)
-    return exit_of(report)
+    return gate_report("verify", read, engine, checks, difference)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.bundle.provenance_model import Source, SourceKind
-from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
 from ironcurtain.settings import FILE_NAME, Settings
 from ironcurtain.system import json_text
 from ironcurtain.system.files import MAX_BYTES, has_content, read_text
+
+ANSWERS_FILE = "answers.yaml"
+"""What people answered, beside the scenarios."""
 
 MAX_CONSTITUTION_BYTES = 1 << 20
 _CONSTITUTIONS = ("constitution", "user constitution")

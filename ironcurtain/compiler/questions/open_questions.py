@@ -26,7 +26,6 @@ from ironcurtain.system.frozen import Frozen, JsonValue, Slug
 from ironcurtain.system.text import marked, quoted, visible
 
 OPEN_FILE = "open-questions.json"
-ANSWERS_FILE = "answers.yaml"
 _HEADER = """\
 # What people answered with `ironcurtain answer`: ground truth, like the handwritten scenarios.
 # No compile changes this file. To take an answer back, delete it here.

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.compiler.render.custom_names import name_problems
-from ironcurtain.compiler.render.input_schema import policy_input_schema
+from ironcurtain.compiler.render.input_schema import SCHEMA, policy_input_schema
 from ironcurtain.compiler.render.rego_syntax import Node
-from ironcurtain.compiler.render.render import SCHEMA, schema_annotation
+from ironcurtain.compiler.render.render import schema_annotation
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import (

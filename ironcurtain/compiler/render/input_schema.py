@@ -11,6 +11,9 @@ from typing import Final
 from ironcurtain.compiler.questions.schema_parts import BOOLEAN, STRING, Schema, array_of
 from ironcurtain.decision.roles import NONE, Registry
 
+SCHEMA = "input"
+"""The name of the schema for OPA's type checker, without `.json`."""
+
 _ANY_OBJECT: Final[Schema] = {"type": "object"}
 
 RESOURCE_PROPERTIES: Final[Schema] = {"role": STRING, "at": STRING, "value": STRING, "discharged": BOOLEAN}

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ironcurtain.compiler.render.blocks import Frame, PatternBlock, PlainBlock, blocks_of
+from ironcurtain.compiler.render.input_schema import SCHEMA
 from ironcurtain.compiler.render.tables import tables_of
 from ironcurtain.compiler.render.terms import TAB, match_head, metadata, metadata_title, reference, string
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy, Rule
-
-SCHEMA = "input"
-"""The name of the policy input's schema for OPA's type checker, without `.json`."""
 
 _CALLED = {"facts": "facts.holds", "matching": "matching.", "operators": "operators."}
 """How calls of each module of the library begin; a policy imports those that it uses."""

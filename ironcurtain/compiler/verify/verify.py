@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,53 +19,15 @@ from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_cla
 from ironcurtain.analysis.findings.decided_scenarios import RECORD, DecidedScenarios, decide_all
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.bundle.revision import is_test
-from ironcurtain.compiler.render.input_schema import policy_input_schema
-from ironcurtain.compiler.render.render import SCHEMA
+from ironcurtain.compiler.verify.rego_check import check_rego
 from ironcurtain.compiler.verify.report import Mismatch, Verification, VerificationCheck, asked_words
-from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
-from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError, raise_all
+from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
-from ironcurtain.system import json_text
 from ironcurtain.system.background import in_background
-from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.text import counted, marked, visible
-
-_TEST_RULE = re.compile(r"^test_\w+", re.MULTILINE)
-
-
-def check_bundle(bundle: Bundle, registry: Registry, opa: OpaCommand) -> RegoReport:
-    """Check and test a bundle with OPA; return the report of its Rego tests.
-
-    The count of tests is held against the count of test rules in the text: OPA leaves out what it does
-    not take for a test, and a test that never ran proves nothing.
-
-    Raises:
-        RegoRejectedError: If OPA rejects a module.
-        VerificationError: If a test fails, or there are no tests.
-        EngineFailedError: If OPA does not answer.
-    """
-    with private_directory("work") as place:
-        directory = place / "bundle"
-        schema = place / "schemas" / f"{SCHEMA}.json"
-        bundle.write_directory(directory, durable=False)
-        schema.parent.mkdir()
-        seen = policy_input_schema(registry, facts=bool(PolicyContent.of(bundle).facts))
-        schema.write_text(json_text.pretty(seen), encoding="utf-8")
-        with in_background(partial(opa.test, directory)) as testing:
-            opa.check(directory, bundle=True, schemas=schema.parent)
-            report = testing.result()
-    raise_all([VerificationError(f"the Rego test {visible(t.name)} {t.outcome}") for t in report.failures])
-    written = sum(len(_TEST_RULE.findall(text)) for path, text in bundle.modules.items() if is_test(path))
-    if written == 0:
-        raise VerificationError("the bundle has no Rego tests, which proves nothing")
-    if len(report.tests) != written:
-        raise VerificationError(f"{written} Rego tests are written, but OPA ran {len(report.tests)}")
-    return report
-
 
 _MAX_CALL = 160
 REJECTED = "opa check"
@@ -78,6 +39,7 @@ def verify(
     scenarios: Scenarios,
     opa: Opa,
     decide: Callable[[], DecidedScenarios] | None = None,
+    checked: Callable[[], RegoReport] | None = None,
 ) -> Verification:
     """Verify a bundle against scenarios.
 
@@ -86,6 +48,7 @@ def verify(
         scenarios: The scenarios.
         opa: The engine.
         decide: Returns what the bundle decides of all the scenarios, where others need that, too.
+        checked: Returns what `check_rego` says of the bundle, where that was begun before.
 
     Returns:
         The result, whether good or bad; `ok` says which.
@@ -96,7 +59,7 @@ def verify(
     """
     engine = OpaCommand(opa)
     with in_background(decide or partial(decide_all, bundle, scenarios, engine)) as deciding:
-        checks = [_revision(bundle), _opa_check(bundle, engine)]
+        checks = [_revision(bundle), _opa_check(bundle, checked or partial(check_rego, bundle, engine))]
         # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
         outcome = _judged(deciding.result(), bundle) if checks[-1].name != REJECTED else _Judged()
     checks += outcome.checks
@@ -110,13 +73,17 @@ def verify(
     )
 
 
-def verify_itself(bundle: Bundle, opa: Opa) -> tuple[VerificationCheck, ...]:
+def verify_itself(bundle: Bundle, checked: Callable[[], RegoReport]) -> tuple[VerificationCheck, ...]:
     """Check what needs no scenarios: the content's revision, and that OPA accepts and tests the Rego.
+
+    Args:
+        bundle: The bundle.
+        checked: Returns what `check_rego` says of it.
 
     Raises:
         EngineFailedError: If OPA does not run.
     """
-    return _revision(bundle), _opa_check(bundle, OpaCommand(opa))
+    return _revision(bundle), _opa_check(bundle, checked)
 
 
 def with_records(verification: Verification, records: Sequence[Scenario]) -> Verification:
@@ -140,11 +107,10 @@ def _revision(bundle: Bundle) -> VerificationCheck:
     )
 
 
-def _opa_check(bundle: Bundle, opa: OpaCommand) -> VerificationCheck:
-    """Let OPA compile the modules strictly and run their tests."""
-    registry = Registry(PolicyContent.of(bundle).annotations.roles)
+def _opa_check(bundle: Bundle, checked: Callable[[], RegoReport]) -> VerificationCheck:
+    """Return whether OPA compiles the modules strictly and their tests pass."""
     try:
-        report = check_bundle(bundle, registry, opa)
+        report = checked()
     except (RegoRejectedError, VerificationError, SeveralErrors) as error:
         errors = error.errors if isinstance(error, SeveralErrors) else [error]
         said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])

@@ -17,7 +17,7 @@ from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.compiler.annotate.changes import published_annotations
 from ironcurtain.compiler.load.clause_record import known_clauses, published_policy
 from ironcurtain.compiler.load.clauses import PlacedClause, read_clauses, read_user_clauses
-from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
+from ironcurtain.compiler.load.sources import ANSWERS_FILE
 from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import IronCurtainError, Place

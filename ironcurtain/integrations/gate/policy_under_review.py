@@ -5,6 +5,7 @@ Reports name a scenario's place in the file that was written by hand, if it is t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent, clause_sources
-from ironcurtain.compiler.questions.open_questions import ANSWERS_FILE
+from ironcurtain.compiler.load.sources import ANSWERS_FILE
 from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import verify
-from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenario, Scenarios
@@ -67,6 +68,7 @@ class PolicyUnderReview:
         demands: The thresholds.
         today: The day on which approvals and waivers are judged.
         known: What `verify` says of bundle and scenarios, where it has said so before.
+        checked: Returns what `check_rego` says of the bundle, where that was begun before.
     """
 
     evidence: Evidence
@@ -84,6 +86,7 @@ class PolicyUnderReview:
     demands: VerifySettings
     today: date
     known: Verification | None = None
+    checked: Callable[[], RegoReport] | None = None
     in_archive: bool = False
 
     @property
@@ -114,7 +117,8 @@ class PolicyUnderReview:
     @cached_property
     def verification(self) -> Verification:
         """Manifest, Rego, Rego tests, scenarios and records."""
-        return self.known or verify(self.bundle, self.scenarios, self.evidence.opa, self.evidence.decide)
+        evidence = self.evidence
+        return self.known or verify(self.bundle, self.scenarios, evidence.opa, evidence.decide, self.checked)
 
     @cached_property
     def content(self) -> PolicyContent:

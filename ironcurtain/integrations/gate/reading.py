@@ -8,6 +8,7 @@ there, and the report names each check that is left out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -21,7 +22,7 @@ from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.verify.evidence import FILE_NAME, Evidence
 from ironcurtain.compiler.verify.gate_report import Check
 from ironcurtain.compiler.verify.verify import verify_itself
-from ironcurtain.engine.command import OpaCommand
+from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import UsageError
 from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
@@ -74,11 +75,24 @@ class GateInputs:
     attack: bool | None = None
 
 
-def read_policy_under_review(bundle: Bundle, given: GateInputs, opa: Opa, today: date) -> PolicyUnderReview:
+def read_policy_under_review(
+    bundle: Bundle,
+    given: GateInputs,
+    opa: Opa,
+    today: date,
+    checked: Callable[[], RegoReport] | None = None,
+) -> PolicyUnderReview:
     """Read everything that speaks about a bundle.
 
     The project is the one above the bundle, whether it was published there or copied: evidence that a
     project demands is not lost with a file's place.
+
+    Args:
+        bundle: The bundle.
+        given: What the command line says.
+        opa: The engine.
+        today: The day on which approvals and waivers are judged.
+        checked: Returns what `check_rego` says of the bundle, where that was begun before.
 
     Raises:
         UsageError: If there are no scenarios.
@@ -107,6 +121,7 @@ def read_policy_under_review(bundle: Bundle, given: GateInputs, opa: Opa, today:
     return replace(
         reviewed,
         in_archive=given.bundle.is_file(),
+        checked=checked,
         scenarios_file=Document(scenarios_file),
         guarantees_file=Document(guarantees),
         matrix=read_bytes(matrix) if matrix.exists() else None,
@@ -167,8 +182,16 @@ def is_alone(given: GateInputs) -> bool:
     return given.scenarios is None and not (given.bundle.absolute().parent / SCENARIOS).exists()
 
 
-def run_alone(bundle: Bundle, opa: Opa, *, archived: bool, compared: bool) -> tuple[Check, ...]:
+def run_alone(
+    bundle: Bundle, checked: Callable[[], RegoReport], *, archived: bool, compared: bool
+) -> tuple[Check, ...]:
     """Check what needs nothing beside the bundle; name everything else as not examined.
+
+    Args:
+        bundle: The bundle.
+        checked: Returns what `check_rego` says of it.
+        archived: Whether it is an archive, which holds no Rego tests.
+        compared: Whether it was to be compared with an older one.
 
     Raises:
         IronCurtainError: If something cannot be judged: an engine without an answer.
@@ -177,7 +200,7 @@ def run_alone(bundle: Bundle, opa: Opa, *, archived: bool, compared: bool) -> tu
     others = [*(name for name, _ in OF_FILES), "scenarios", *(name for name, _ in ABOUT_RULES)]
     others += ["difference"] if compared else []
     return (
-        *(tested(bundle, check, 1, archived=archived) for check in verify_itself(bundle, opa)),
+        *(tested(bundle, check, 1, archived=archived) for check in verify_itself(bundle, checked)),
         *run_check("rules", partial(_rendered, bundle)),
         *(Check(name=name, status="unexamined", summary=missing) for name in others),
     )

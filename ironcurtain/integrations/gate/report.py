@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -18,7 +17,6 @@ from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem, 
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import EvidenceError, Exit, VerificationError
-from ironcurtain.integrations.gate.git import Commit
 from ironcurtain.integrations.gate.policy_under_review import Document
 from ironcurtain.model.guarantees import AnyGuarantee, Guarantees
 from ironcurtain.model.scenarios import DescribedWorld
@@ -26,6 +24,7 @@ from ironcurtain.system.files import parse_document
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
+    from ironcurtain.integrations.gate.git import Commit
     from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 
 
@@ -78,6 +77,8 @@ def compared(old: Bundle, new: Bundle, world: DescribedWorld, engine: OpaCommand
         EvidenceError: If one cannot be examined.
         EngineFailedError: If OPA does not run.
     """
+    from ironcurtain.analysis.diff.difference import difference  # noqa: PLC0415 - few gates compare
+
     for name, bundle in (("old", old), ("new", new)):
         try:
             check_rendered(bundle)

@@ -19,6 +19,9 @@ BEFORE = {
     "ironcurtain.policy": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
     "ironcurtain.decision.on_this_machine": {"anyio", "mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
     "ironcurtain.enforcement.sandbox.launcher": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    # What is loaded before OPA checks a bundle, and what a gate needs beside that.
+    "ironcurtain.compiler.verify.rego_check": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    "ironcurtain.integrations.gate.reading": {"mcp", "mcp_types", *WEB, *MODELS, *FEW} - {"ruamel"},
 }
 OURS = {
     "ironcurtain.enforcement.proxy.process": {"ironcurtain.enforcement.proxy.serving", "ironcurtain.gateway"},
@@ -26,6 +29,15 @@ OURS = {
         "ironcurtain.analysis.narrowing.narrowing",
         "ironcurtain.enforcement.proxy.transport.http",
         "ironcurtain.enforcement.proxy.transport.tokens",
+    },
+    "ironcurtain.compiler.verify.rego_check": {"ironcurtain.analysis", "ironcurtain.decision.decide"},
+    "ironcurtain.integrations.gate.reading": {
+        "ironcurtain.analysis.attack",
+        "ironcurtain.analysis.diff.difference",
+        "ironcurtain.analysis.explain.explain",
+        "ironcurtain.analysis.mutation",
+        "ironcurtain.compiler.llm",
+        "ironcurtain.enforcement",
     },
 }
 

@@ -5,21 +5,22 @@ The check of other spellings: whether a call gets further in one of them, where 
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from ironcurtain.analysis.attack.report import AttackReport, Break, break_lines, summary
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.findings.findings import waived
 from ironcurtain.analysis.findings.report import SEVERITIES, Finding, StaleWaiver
-from ironcurtain.analysis.mutation.report import MutantResult
-from ironcurtain.analysis.mutation.score import mutation_score
 from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.compiler.verify.gate_report import Check, Problem, Severity
 from ironcurtain.integrations.gate.checks.behaviour import witness_words
 from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 from ironcurtain.system.text import counted
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.attack.report import Break
+    from ironcurtain.analysis.mutation.report import MutantResult
 
 _OF_SCENARIOS = ("unknown-clause", "other-clause")
 _SHOWN = 10
@@ -140,6 +141,9 @@ def mutation(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     name, least = "mutation", reviewed.demands.mutation
     if least is None:
         return (Check(name=name, status="skipped", summary="no score is demanded"),)
+    # Loading what nobody asks for would take longer than some checks do.
+    from ironcurtain.analysis.mutation.score import mutation_score  # noqa: PLC0415
+
     report = mutation_score(reviewed.bundle, reviewed.scenarios, reviewed.guarantees, reviewed.engine)
     score = "nothing to notice" if report.score is None else f"{report.score:g} %"
     counts = f"{report.killed} noticed, {report.survived} survived, {report.equivalent} equivalent"
@@ -172,11 +176,12 @@ def attacked(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     name = "attack"
     if not reviewed.demands.attack:
         return (Check(name=name, status="skipped", summary="none is demanded"),)
-    # Loading it takes longer than some checks, and most projects do not ask for it.
-    run = importlib.import_module("ironcurtain.analysis.attack.run")
+    from ironcurtain.analysis.attack.report import break_lines, summary  # noqa: PLC0415 - as above
+    from ironcurtain.analysis.attack.run import attack  # noqa: PLC0415 - as above
+
     evidence = reviewed.evidence.guaranteed
     scenarios = single_calls(reviewed.scenarios, reviewed.bundle).scenarios
-    report: AttackReport = run.attack(evidence, scenarios, reviewed.engine)
+    report = attack(evidence, scenarios, reviewed.engine)
     problems = tuple(
         _problem(reviewed, number, each, break_lines(each)) for number, each in enumerate(report.breaks, 1)
     )

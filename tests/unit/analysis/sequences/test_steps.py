@@ -13,8 +13,8 @@ from ironcurtain.analysis.engine.evaluate import load_described
 from ironcurtain.analysis.sequences.steps import FollowedScenarios, follow_steps
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.policy_tests import with_policy_tests
-from ironcurtain.compiler.verify.verify import check_bundle, verify
-from ironcurtain.decision.roles import Registry
+from ironcurtain.compiler.verify.rego_check import check_rego
+from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.errors import FormatError, ScenarioError, SeveralErrors
@@ -136,7 +136,7 @@ def test_each_step_has_a_rego_test() -> None:
     told = scenarios(pay(60, "allow"), pay(60, "escalate"), pay(None, "deny"))
     opa = OpaCommand(find())
     tested = with_policy_tests(bundle(), told, opa)
-    report = check_bundle(tested, Registry([]), opa)
+    report = check_rego(tested, opa)
     named = [test.name for test in report.tests if "story" in test.name]
     assert len(named) == 2  # the third is refused before rules are asked
 

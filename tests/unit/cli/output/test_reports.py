@@ -12,7 +12,8 @@ import xmlschema
 from support.documents import object_at
 from support.oracles.report_schemas import JUNIT, SARIF
 
-from ironcurtain.cli.output.reports import RENDERERS, formats_of
+from ironcurtain.cli.output.report_formats import formats_of
+from ironcurtain.cli.output.reports import RENDERERS
 from ironcurtain.cli.output.schemas import SCHEMAS
 from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
 from ironcurtain.errors import UsageError
