@@ -7,7 +7,6 @@ command's `default_map`.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -111,7 +110,7 @@ class Settings(Frozen):
     caller: dict[CallerFactName, CallerFact] = Field(default_factory=dict, exclude_if=is_empty)
     guarantees: str = "guarantees.yaml"
     diff_approvals: str = "diff-approvals.yaml"
-    verify: VerifySettings = VerifySettings()
+    verify: VerifySettings = VerifySettings.model_construct()  # what checks them is built late
 
 
 PATH_KEYS = (
@@ -218,7 +217,9 @@ def _mistake(steps: tuple[str | int, ...], message: str, text: str, path: Path) 
     if key in Settings.model_fields:
         name = ".".join(str(step) for step in steps)
         return FormatError(f"{visible(name)}: {visible(message)}", where=place)
-    near = difflib.get_close_matches(key, Settings.model_fields, n=1)
+    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
+
+    near = get_close_matches(key, Settings.model_fields, n=1)
     hint = f"Did you mean {quoted(near[0])}?" if near else f"Known keys: {', '.join(Settings.model_fields)}."
     return FormatError(f"unknown key {quoted(key)}", where=place, hint=hint)
 

@@ -17,17 +17,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from ironcurtain.bundle.manifest import ROOT, Manifest, Metadata, parse_manifest
 from ironcurtain.bundle.members import MAX_BYTES, check_bounds, members, safe_name
-from ironcurtain.bundle.provenance_model import Provenance
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES, digests_of, is_test, revision_of
 from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_regular
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
+
+if TYPE_CHECKING:
+    from ironcurtain.bundle.provenance_model import Provenance
 
 _HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # no name, no time, unknown system
 _LARGEST_BLOCK = 0xFFFF

@@ -15,7 +15,7 @@ from ironcurtain.settings import FILE_NAME, Settings, find_settings
 _PROVENANCE = "provenance.json"
 _ANSWERS = "answers.yaml"
 _WAIVERS = "waivers.yaml"
-_USUAL = Settings()
+_USUAL = Settings.model_construct()
 _WRITTEN = (
     FILE_NAME,
     _USUAL.constitution,

@@ -13,7 +13,6 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import click
 
@@ -121,6 +120,8 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
+
             near = get_close_matches(args[0], COMMANDS, n=1)
             meant = f" Did you mean {quoted(near[0])}?" if near else ""
             ctx.fail(f"There is no command {quoted(args[0])}.{meant}")

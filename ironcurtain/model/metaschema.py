@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
-
 from ironcurtain.model.plain_schemas import is_plainly_a_schema
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
@@ -31,6 +27,11 @@ def schema_fault(schema: JsonValue) -> str | None:
 
 
 def _fault(text: str) -> str | None:
+    # It takes longer to load than all else that decides, and few schemas need it.
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - as above
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415
+    from jsonschema.validators import validator_for  # noqa: PLC0415
+
     schema = json.loads(text)
     try:
         validator_for(schema, default=Draft202012Validator).check_schema(schema)

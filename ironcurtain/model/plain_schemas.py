@@ -13,7 +13,7 @@ from ironcurtain.system.frozen import JsonValue
 
 _MOST_LEVELS: Final = 16
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
-_DIALECTS: Final = frozenset(
+DIALECTS: Final = frozenset(
     {"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"}
 )
 """Those in which each word below is what it is here; libraries of servers write one by themselves."""
@@ -89,7 +89,7 @@ def _is_reference(value: JsonValue) -> bool:
 
 
 def _is_dialect(value: JsonValue) -> bool:
-    return isinstance(value, str) and value in _DIALECTS
+    return isinstance(value, str) and value in DIALECTS
 
 
 def _is_expression(value: JsonValue) -> bool:

@@ -8,7 +8,6 @@ A record that is looked up for each element has, for every field, one value of a
 
 from __future__ import annotations
 
-import difflib
 import zoneinfo
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, TypeAlias
@@ -219,5 +218,7 @@ def record_problems(
 
 def near(name: str, known: Mapping[str, object]) -> str:
     """Return `; did you mean …?` with the nearest known name, nothing if none is near."""
-    found = difflib.get_close_matches(name, sorted(known), n=1)
+    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
+
+    found = get_close_matches(name, sorted(known), n=1)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -165,6 +164,8 @@ def _note(key: str, where: str) -> str:
 
 def _nearly(key: str) -> str | None:
     """Return the key of ours that this one was probably meant to be."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
+
     plain = {ours.lower(): ours for ours in _KEYS}
-    close = difflib.get_close_matches(key.lower().replace("_", "").replace("-", ""), plain, n=1, cutoff=_NEAR)
+    close = get_close_matches(key.lower().replace("_", "").replace("-", ""), plain, n=1, cutoff=_NEAR)
     return plain[close[0]] if close else None

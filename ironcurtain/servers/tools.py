@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from referencing import Registry, Specification
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012, UnknownDialect, specification_with
 
 from ironcurtain.errors import IronCurtainError, ServerFailedError, raise_all
 from ironcurtain.model.metaschema import schema_fault
+from ironcurtain.model.plain_schemas import DIALECTS
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
@@ -51,19 +49,30 @@ def schema_problem(schema: dict[str, JsonValue]) -> str | None:
 
 
 def _known(dialect: JsonValue) -> bool:
+    if not isinstance(dialect, str) or dialect in DIALECTS:
+        return isinstance(dialect, str)
+    from referencing.jsonschema import UnknownDialect, specification_with  # noqa: PLC0415 - few need it
+
     try:
-        return isinstance(dialect, str) and bool(specification_with(dialect))
+        return bool(specification_with(dialect))
     except UnknownDialect:
         return False
 
 
 def _reference_problem(schema: dict[str, JsonValue]) -> str | None:
+    references = list(_references(schema))
+    if not references:
+        return None
+    from referencing import Registry, Specification  # noqa: PLC0415 - few schemas refer to anything
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+    from referencing.jsonschema import DRAFT202012, specification_with  # noqa: PLC0415
+
     dialect = schema.get("$schema")
     specification: Specification[JsonValue] = (
         specification_with(dialect) if isinstance(dialect, str) else DRAFT202012
     )
     resolver = Registry().resolver_with_root(specification.create_resource(schema))
-    for reference in _references(schema):
+    for reference in references:
         if not reference.startswith("#"):
             return f"it refers to {quoted(reference)}, outside the document"
         try:

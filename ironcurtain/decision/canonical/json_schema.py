@@ -8,41 +8,28 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import re2
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend, validator_for
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
-from ironcurtain.decision.canonical.plain_values import are_texts, fits_plainly
-from ironcurtain.decision.canonical.pointers import join, tokens
+from ironcurtain.decision.canonical.plain_values import fits_plainly
+from ironcurtain.decision.canonical.pointers import tokens
 from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import quoted, visible
+from ironcurtain.system.text import quoted
 
-_MAX_SHOWN = 5
-_MAX_STEPS = 300_000
+if TYPE_CHECKING:
+    from ironcurtain.decision.canonical.schema_validator import SchemaValidator
+
 _ENDLESS = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems"})
-_COSTS = {"$ref": 20, "$dynamicRef": 20, "$recursiveRef": 20}
 _MAX_REFERENCES = 8
-_MAX_WORDS = 300
 
 
 class UnusableSchemaError(ValueError):
     """The schema cannot be evaluated: it is no schema, or uses what we refuse to evaluate."""
-
-
-class _TooCostlyError(Exception):
-    """The schema demands more work than a call is worth."""
 
 
 class ArgumentSchema:
@@ -61,13 +48,10 @@ class ArgumentSchema:
         Raises:
             UnusableSchemaError: If it is no valid JSON Schema, or holds a pattern outside RE2's syntax.
         """
-        # The order of keywords is part of the key, since it is the order of what is found wrong.
-        prepared = _prepared(json.dumps(schema))
-        if isinstance(prepared, str):
-            raise UnusableSchemaError(prepared)
+        # The order of keywords is part of the text, since it is the order of what is found wrong.
+        self._text = json.dumps(schema)
+        self.cost = _cost(self._text)
         self.schema = schema
-        self._validator = prepared.validator
-        self.cost = prepared.cost
 
     @property
     def properties(self) -> dict[str, dict[str, JsonValue]]:
@@ -90,31 +74,18 @@ class ArgumentSchema:
 
         It tells None where that takes too long or refers to what cannot be followed.
         """
-        validator = self._validator.evolve(schema={"allOf": list(schemas)})
-
-        def fits(value: JsonValue) -> bool | None:
-            _steps.set([0])
-            try:
-                return bool(validator.is_valid(value))
-            except (Unresolvable, RecursionError, _TooCostlyError):
-                return None
-
-        return fits
+        return self._validator.checker(schemas)
 
     def problems(self, arguments: dict[str, JsonValue]) -> list[str]:
         """Return what is wrong with the arguments, in plain words; empty if they fit (at most five)."""
-        if fits_plainly(arguments, self.schema):
-            return []
-        try:
-            return [_in_words(error) for error in islice(self._errors(arguments), _MAX_SHOWN)]
-        except (Unresolvable, RecursionError):
-            return ["the tool's schema refers to something that cannot be followed"]
-        except _TooCostlyError:
-            return ["the tool's schema takes too long to evaluate for these arguments"]
+        return [] if fits_plainly(arguments, self.schema) else self._validator.problems(arguments)
 
-    def _errors(self, arguments: dict[str, JsonValue]) -> Iterator[ValidationError]:
-        _steps.set([0])
-        yield from self._validator.iter_errors(arguments)
+    @cached_property
+    def _validator(self) -> SchemaValidator:
+        # Its library takes longer to load than all else that decides.
+        from ironcurtain.decision.canonical.schema_validator import validator_of  # noqa: PLC0415 - as above
+
+        return validator_of(self._text)
 
     def _followed(self, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return a schema with its local reference laid under it, as far as it can be followed."""
@@ -132,55 +103,21 @@ class ArgumentSchema:
         return found
 
 
-_steps: ContextVar[list[int]] = ContextVar("steps")
-"""How much work the running check has done, of all its keywords together."""
+def _cost(text: str) -> int | None:
+    """Return what one value can cost a schema (see `ArgumentSchema.cost`).
 
-
-@cache
-def _extended(draft: Any) -> Any:  # noqa: ANN401 - jsonschema builds its classes at run time
-    """Return a draft's validator with our keywords, each counted. Making one is slow, so it is made once."""
-    keywords = {**draft.VALIDATORS, **{key: _OURS[key] for key in _OURS if key in draft.VALIDATORS}}
-    if "items" in keywords:
-        keywords["items"] = _unless_texts(keywords["items"])
-    counted = {key: _counted(check, _COSTS.get(key, 1)) for key, check in keywords.items()}
-    return extend(draft, counted)  # type: ignore[no-untyped-call]
-
-
-def _counted(check: Callable[..., Any], cost: int) -> Callable[..., Any]:
-    """Count a keyword's evaluations: references can make a small schema grow exponentially."""
-
-    def counted(*arguments: Any) -> Any:  # noqa: ANN401 - jsonschema's signature
-        steps = _steps.get()
-        steps[0] += cost
-        if steps[0] > _MAX_STEPS:
-            raise _TooCostlyError
-        return check(*arguments)
-
-    return counted
-
-
-def _unless_texts(check: Callable[..., Any]) -> Callable[..., Any]:
-    """Answer without the library, which takes 4 µs each, where any text will do and all are texts."""
-
-    def items(validator: Any, schema: Any, instance: Any, around: Any) -> Any:  # noqa: ANN401
-        if isinstance(instance, list) and are_texts(instance, schema):
-            return ()
-        return check(validator, schema, instance, around)
-
-    return items
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """A schema's validator, and what one value can cost it (see `ArgumentSchema.cost`)."""
-
-    validator: Any
-    cost: int | None
+    Raises:
+        UnusableSchemaError: If the schema cannot be evaluated.
+    """
+    found = _examined(text)
+    if isinstance(found, str):
+        raise UnusableSchemaError(found)
+    return found
 
 
 @lru_cache(maxsize=1024)
-def _prepared(text: str) -> _Prepared | str:
-    """Return a schema ready to use, or why it cannot be, by content: a compile prepares each tool often."""
+def _examined(text: str) -> int | str | None:
+    """Return a schema's cost, or why it cannot be used, by its text: a compile prepares each tool often."""
     schema = json.loads(text)
     if fault := schema_fault(schema):
         return f"no valid JSON Schema: {fault}"
@@ -193,9 +130,7 @@ def _prepared(text: str) -> _Prepared | str:
         return "no valid JSON Schema: it is nested too deeply"
     if {"patternProperties", "unevaluatedProperties"} <= names.keys():
         return "patternProperties together with unevaluatedProperties"
-    draft = validator_for(schema, default=Draft202012Validator)
-    cost = None if _ENDLESS & names.keys() else names.total() + programs
-    return _Prepared(_extended(draft)(schema, registry=Registry()), cost)
+    return None if _ENDLESS & names.keys() else names.total() + programs
 
 
 def _check_patterns(schema: JsonValue, names: Counter[str]) -> int:
@@ -229,90 +164,3 @@ def compiled_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type inf
         return re2.compile(pattern, options)
     except re2.error:
         raise UnusableSchemaError(f"the pattern {quoted(pattern)} is outside RE2's syntax") from None
-
-
-def _pattern(
-    _validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
-    pattern: str,
-    instance: JsonValue,
-    _schema: JsonValue,
-) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not compiled_pattern(pattern).search(instance):
-        yield ValidationError(f"must match {quoted(pattern)}")
-
-
-def _pattern_properties(
-    validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
-    patterns: dict[str, JsonValue],
-    instance: JsonValue,
-    _schema: JsonValue,
-) -> Iterator[ValidationError]:
-    if isinstance(instance, dict):
-        for pattern, subschema in patterns.items():
-            for name in instance:
-                if compiled_pattern(pattern).search(name):
-                    yield from validator.descend(instance[name], subschema, path=name, schema_path=pattern)
-
-
-def _additional_properties(
-    validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
-    additional: JsonValue,
-    instance: JsonValue,
-    schema: Mapping[str, JsonValue],
-) -> Iterator[ValidationError]:
-    if not isinstance(instance, dict):
-        return
-    known = json_text.members(schema.get("properties"))
-    patterns = [compiled_pattern(text) for text in json_text.members(schema.get("patternProperties"))]
-    extras = [n for n in instance if n not in known and not any(p.search(n) for p in patterns)]
-    for name in extras:
-        if additional is False:
-            yield ValidationError(f"has no member {quoted(name)}")
-        elif isinstance(additional, dict):
-            yield from validator.descend(instance[name], additional, path=name)
-
-
-def _unique_items(
-    _validator: Any,  # noqa: ANN401 - jsonschema's keyword signature
-    unique: JsonValue,
-    instance: JsonValue,
-    _schema: JsonValue,
-) -> Iterator[ValidationError]:
-    # The library compares every two elements, which a long array of mixed types makes endless.
-    if unique is True and isinstance(instance, list):
-        distinct = {json_text.canonical(item) for item in instance}
-        if len(distinct) != len(instance):
-            yield ValidationError("holds an element twice")
-
-
-_OURS = {
-    "pattern": _pattern,
-    "patternProperties": _pattern_properties,
-    "additionalProperties": _additional_properties,
-    "uniqueItems": _unique_items,
-}
-
-
-def _in_words(error: ValidationError) -> str:
-    place = join(tuple(str(step) for step in error.absolute_path)).removeprefix("/")
-    return f"{_cut(visible(place)) or 'the arguments'} {_complaint(error)}"
-
-
-def _complaint(error: ValidationError) -> str:
-    wanted: Any = error.validator_value
-    got: Any = error.instance
-    if error.validator == "type":
-        names = " or ".join(wanted) if isinstance(wanted, list) else wanted
-        article = "an" if str(names)[0] in "aio" else "a"
-        return f"must be {article} {names} (got {json_text.type_name(got)})"
-    if error.validator == "required":
-        missing = [name for name in wanted if name not in got]
-        return f"must have {', '.join(quoted(name) for name in missing)}"
-    if error.validator == "enum":
-        return f"must be one of {', '.join(quoted(str(value)) for value in wanted[:20])}"
-    shown = error.message[:_MAX_WORDS]
-    return shown if error.validator in _OURS else visible(shown)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_WORDS else f"{text[:_MAX_WORDS]}…"

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 B = TypeVar("B")
 
-_REST = ("ironcurtain.enforcement.proxy.serving", "ironcurtain.decision.canonical.json_schema")
+_SERVING = "ironcurtain.enforcement.proxy.serving"
 _MOST_SESSIONS = 9
 
 
@@ -270,8 +270,7 @@ async def _run(
 
 def _load_the_rest() -> None:
     load_sdk()
-    for name in _REST:
-        import_module(name)
+    import_module(_SERVING)
 
 
 async def _side_by_side(first: Callable[[], Awaitable[A]], second: Callable[[], Awaitable[B]]) -> tuple[A, B]:

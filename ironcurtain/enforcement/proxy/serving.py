@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,10 @@ if TYPE_CHECKING:
 
     from ironcurtain.enforcement.proxy.transport.http import Address
 
+_LATER = "ironcurtain.decision.canonical.schema_validator"
+"""What a call needs whose arguments are not seen at a glance to fit."""
+_REST_BEFORE = 1.0
+"""Seconds until then, in which a client gets its tools: loading holds up all else."""
 _COLLECTING = (700, 10, 10)
 """Python's own thresholds of garbage collection."""
 
@@ -144,6 +149,7 @@ async def _serve(
         manager.live_in(tasks)
         narrowed.follow(enforcer.policy.current)
         tasks.start_soon(reloader.run)
+        tasks.start_soon(_load_later)
         status = StatusWriter(enforcer.log.paths.session, manager, listing)
         tasks.start_soon(status.keep)
         if witness is not None:
@@ -157,6 +163,12 @@ async def _serve(
             async with serve_stdio(manager.gone, handlers.direct) as (received, sent):
                 await endpoint.run(received, sent, endpoint.create_initialization_options())
                 tasks.cancel_scope.cancel()
+
+
+async def _load_later() -> None:
+    """Load what few calls need, so that the first of them does not wait for it, nor the start."""
+    await anyio.sleep(_REST_BEFORE)
+    await to_thread.run_sync(import_module, _LATER, abandon_on_cancel=True)
 
 
 def _approvals(

@@ -14,6 +14,7 @@ MODELS = {"anthropic", "google.genai", "openai", "pydantic_ai"}
 SERVERS = {"mcp", "ironcurtain.servers.tools"}
 NETWORK = {"aiohttp", "httpx", "opa_client", "requests"}
 COMPILER = {"ironcurtain.compiler", "ruamel"}
+CHECKS = {"attrs", "difflib", "jsonschema", "referencing"}
 CALL = ["filesystem", "read_text_file", json.dumps({"path": "notes.txt"})]
 UNCONTAINED = ["--servers", "servers.json"]
 SERVED = ["--servers", str(ROOT / "mcp-servers.json")]
@@ -22,11 +23,11 @@ SERVED = ["--servers", str(ROOT / "mcp-servers.json")]
 WITHOUT = {
     "decide": (
         [*("decide", "--bundle", str(SHIPPED), "--sandbox", "."), *SERVED, *CALL],
-        MODELS | SERVERS | NETWORK | COMPILER | {"ironcurtain.gateway"},
+        MODELS | SERVERS | NETWORK | COMPILER | CHECKS | {"ironcurtain.gateway"},
     ),
     "input": (
         [*("input", "--bundle", str(SHIPPED), "--sandbox", "."), *SERVED, *CALL],
-        MODELS | SERVERS | NETWORK | COMPILER | {"ironcurtain.gateway"},
+        MODELS | SERVERS | NETWORK | COMPILER | CHECKS | {"ironcurtain.gateway"},
     ),
     "verify": (
         ["verify", str(SHIPPED)],

@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-
-from jsonschema import (
-    Draft3Validator,
-    Draft4Validator,
-    Draft6Validator,
-    Draft7Validator,
-    Draft201909Validator,
-    Draft202012Validator,
-)
+from functools import cache, cached_property
 
 from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
@@ -37,15 +28,22 @@ _BOUNDS: dict[str, Callable[[float, float], float]] = {
     "maximum": min, "exclusiveMaximum": min, "maxLength": min, "maxItems": min,
 }  # fmt: skip
 _UNDERSTOOD = _TOLD | _JOINED | _BOUNDS.keys() | {"const", "pattern", "multipleOf", "additionalProperties"}
-_DRAFTS = (
-    Draft3Validator,
-    Draft4Validator,
-    Draft6Validator,
-    Draft7Validator,
-    Draft201909Validator,
-    Draft202012Validator,
-)
-_RESTRICTING = frozenset(key for draft in _DRAFTS for key in draft.VALIDATORS)
+
+
+@cache
+def _restricting() -> frozenset[str]:
+    """Return every keyword that some dialect has; what only reads shapes need not load their library."""
+    from jsonschema import validators  # noqa: PLC0415 - as above
+
+    drafts = (
+        validators.Draft3Validator,
+        validators.Draft4Validator,
+        validators.Draft6Validator,
+        validators.Draft7Validator,
+        validators.Draft201909Validator,
+        validators.Draft202012Validator,
+    )
+    return frozenset(key for draft in drafts for key in draft.VALIDATORS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +234,7 @@ def _any_of(alternatives: Sequence[Schemas]) -> Schemas:
 
 def _plain(schema: Mapping[str, JsonValue]) -> SchemaShape:
     """Return the shape of a schema's own keywords, without those that refer to or combine schemas."""
-    left_out = {key for key in schema if key in _RESTRICTING and key not in _UNDERSTOOD}
+    left_out = {key for key in schema if key in _restricting() and key not in _UNDERSTOOD}
     listed, pattern, step = schema.get("enum"), schema.get("pattern"), schema.get("multipleOf")
     items, members, needed = schema.get("items"), schema.get("properties"), schema.get("required")
     enum = _listed_by_both(
