@@ -8,15 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.scenarios.generated import GenerationContext, call_key, generate_calls, record
 from ironcurtain.compiler.verify.evidence import Evidence
+from ironcurtain.compiler.verify.kept_evidence import RecordedCalls, keep_evidence
 from ironcurtain.compiler.verify.policy_builder import PolicyBuilder
-from ironcurtain.compiler.verify.repair import RepairResult
+from ironcurtain.compiler.verify.repair import RepairResult, TriedDraft
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import with_records
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.background import in_background
+from ironcurtain.system.text import counted
 
 
 @dataclass(frozen=True)
@@ -24,18 +27,34 @@ class Baseline:
     """What is known about a settled policy.
 
     Attributes:
-        scenarios: The demanded ones, then the recorded ones.
+        tried: The policy, as it was tried by the scenarios that somebody demands.
+        scenarios: These, then the recorded ones.
         verification: What `verify` says of the bundle and these scenarios.
         evidence: What holds of all calls.
-        calls: How many calls were generated.
+        recorded: The calls that were recorded.
         notes: What a person should know.
     """
 
+    tried: TriedDraft
     scenarios: Scenarios
     verification: Verification
     evidence: Evidence
-    calls: int
+    recorded: RecordedCalls
     notes: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        """What was recorded and, if it was found before, when, in a few words."""
+        since, told = self.recorded.since, f"{counted(self.recorded.calls, 'call')} recorded"
+        if since is None:
+            return told
+        when = f"{since.astimezone():%Y-%m-%d %H:%M}"
+        return f"{told}, examined before ({when}; `ironcurtain verify` examines anew)"
+
+    def keep(self, published: Bundle) -> None:
+        """Keep what was found of the bundle that this became, for a compile in which nothing changes."""
+        if self.recorded.since is None:
+            keep_evidence(published, self.recorded, self.tried.verification, self.evidence)
 
 
 def record_policy(settled: RepairResult, builder: PolicyBuilder, guarantees: Guarantees | None) -> Baseline:
@@ -48,19 +67,28 @@ def record_policy(settled: RepairResult, builder: PolicyBuilder, guarantees: Gua
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
     bundle, demanded = settled.tried.bundle, builder.demanded(settled.draft)
+    evidence = builder.evidence(settled.tried, demanded, guarantees)
+    recorded = builder.recorded(bundle, demanded) or _record(settled, builder, demanded, evidence)
+    left_out = recorded.left_out
+    return Baseline(
+        tried=settled.tried,
+        scenarios=demanded.with_more(recorded.records),
+        verification=with_records(settled.tried.verification, recorded.records),
+        evidence=evidence,
+        recorded=recorded,
+        notes=(f"{left_out} generated calls were left out: too many",) if left_out else (),
+    )
+
+
+def _record(
+    settled: RepairResult, builder: PolicyBuilder, demanded: Scenarios, evidence: Evidence
+) -> RecordedCalls:
+    """Generate calls and record what becomes of them, while the evidence is gathered."""
     ground = GenerationContext(builder.annotations, (settled.draft.policy,), builder.lists, builder.world)
     generated = generate_calls(ground)
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]
-    evidence = builder.evidence(settled.tried, demanded, guarantees)
     with in_background(evidence.gathered) as gathering:
-        records = record(fresh, partial(builder.attempt, bundle))
+        records = record(fresh, partial(builder.attempt, settled.tried.bundle))
         gathering.result()
-    left_out = generated.left_out
-    return Baseline(
-        scenarios=demanded.with_more(records),
-        verification=with_records(settled.tried.verification, records),
-        evidence=evidence,
-        calls=len(generated.calls),
-        notes=(f"{left_out} generated calls were left out: too many",) if left_out else (),
-    )
+    return RecordedCalls(records, len(generated.calls), generated.left_out)

@@ -1,9 +1,10 @@
 """What a compile most likely comes to, worked out while its servers start: the published policy once more.
 
 Servers take a second and more to list their tools, and most compiles find the tools that they had found
-before. So where the sources are those of the published policy, it is verified and examined meanwhile. What
-was published is not believed, it is only guessed to be made again: what is found counts for exactly the
-bundle, scenarios and guarantees that it was found of, and for nothing else.
+before. So where the sources are those of the published policy, what was found of it by an earlier compile is
+read (`kept_evidence.py`), or else it is verified and examined meanwhile. What was published is not believed,
+it is only guessed to be made again: what is found counts for exactly the bundle, scenarios and guarantees
+that it was found of, and for nothing else.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ from ironcurtain.bundle.revision import MANIFEST, SIGNATURES
 from ironcurtain.compiler.render.policy_tests import TESTS, with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_key
 from ironcurtain.compiler.verify.evidence import Evidence
+from ironcurtain.compiler.verify.kept_evidence import (
+    KeptEvidence,
+    KnownEvidence,
+    RecordedCalls,
+    kept_evidence,
+)
 from ironcurtain.compiler.verify.repair import TriedDraft
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.engine.command import OpaCommand
@@ -32,7 +39,10 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import ScenarioCall, Scenarios
 from ironcurtain.system.background import Once, in_background
-from ironcurtain.system.files import load
+from ironcurtain.system.files import parse_document, read_text
+from ironcurtain.system.json_text import digest_bytes
+
+SCENARIOS = "test-scenarios.json"
 
 
 @dataclass(frozen=True)
@@ -42,15 +52,18 @@ class Expected:
     Attributes:
         untested: Its bundle without the Rego tests that scenarios are written as.
         demanded: The scenarios that it was verified by.
-        decided: What it decides of them, and of the calls that were recorded of it.
         evidence: What holds of all calls.
+        decided: What it decides of the scenarios, and of the calls that were recorded of it; None if an
+            earlier compile found all this.
+        recorded: What that one recorded.
     """
 
     untested: Bundle
     tried: TriedDraft
     demanded: Scenarios
-    decided: DecidedScenarios
     evidence: Evidence
+    decided: DecidedScenarios | None = None
+    recorded: RecordedCalls | None = None
 
     def of(self, untested: Bundle, demanded: Scenarios) -> TriedDraft | None:
         """Return this policy as it was tried, None if bundle or scenarios differ from it in anything."""
@@ -68,6 +81,10 @@ class Expected:
         demands = self.demanded, self.evidence.guarantees
         return self.evidence if self.is_bundle(bundle) and demands == (demanded, guarantees) else None
 
+    def recorded_of(self, bundle: Bundle, demanded: Scenarios) -> RecordedCalls | None:
+        """Return what an earlier compile recorded of this policy, None if it would be another's."""
+        return self.recorded if self.is_bundle(bundle) and self.demanded == demanded else None
+
     def decisions(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision] | None:
         """Return what a bundle decides of some calls, in their order; None where that is not known of all."""
         known = self._by_call if self.is_bundle(bundle) else {}
@@ -77,9 +94,12 @@ class Expected:
     @cached_property
     def _by_call(self) -> dict[bytes, Decision]:
         """The decisions of calls without stated facts or time, which is what generated calls are."""
+        decided = self.decided
+        if decided is None:
+            return {}
         return {
-            call_key(scenario.call): self.decided.decisions[scenario.id]
-            for scenario in self.decided.scenarios
+            call_key(scenario.call): decided.decisions[scenario.id]
+            for scenario in decided.scenarios
             if scenario.call.facts is None and scenario.call.at is None
         }
 
@@ -88,57 +108,91 @@ class Expected:
 def expecting(
     output: Path, sources: tuple[Source, ...], guarantees: Guarantees | None, opa: Opa, *, waits: bool
 ) -> Iterator[Callable[[], Expected | None]]:
-    """Examine a published policy in the background, if it was made from the given sources.
+    """Find out in the background what is known of a published policy, if it was made from the given sources.
 
     Args:
         output: Where it was published.
         sources: What people wrote for the compile that goes on.
         guarantees: What a policy must keep.
         opa: The engine.
-        waits: Whether the compile waits for servers; where it does not, there is no time to use.
+        waits: Whether the compile waits for servers; where it does not, there is no time to examine anything.
 
     Yields:
         What waits for the result, which is None where nothing is to be expected.
     """
-    if not waits:
-        yield lambda: None
-        return
-    work = Once(partial(_expected, output, sources, guarantees, opa))
+    work = Once(partial(_expected, output, sources, guarantees, opa, examines=waits))
     with in_background(work):
         yield work
 
 
 def _expected(
-    output: Path, sources: tuple[Source, ...], guarantees: Guarantees | None, opa: Opa
+    output: Path, sources: tuple[Source, ...], guarantees: Guarantees | None, opa: Opa, *, examines: bool
 ) -> Expected | None:
     try:
         published = Bundle.read(output / "bundle")
         provenance = provenance_of(published)
         if (provenance.sources, provenance.version) != (sources, version("ironcurtain")):
             return None
-        return _examined(published, load(output / "test-scenarios.json", Scenarios), guarantees, opa)
+        text = read_text(output / SCENARIOS)
+        kept = None
+        if digest_bytes(text.encode()) == provenance.scenarios:
+            kept = kept_evidence(published, guarantees, opa)
+        if kept is None and not examines:
+            return None
+        scenarios = parse_document(text, SCENARIOS, Scenarios)
+        draft = _Draft.of(published, scenarios)
+        return draft.known(kept, guarantees, opa) if kept else draft.examined(guarantees, opa)
     except IronCurtainError:
         return None  # whatever is wrong, the compile finds it in what it makes itself
 
 
-def _examined(published: Bundle, scenarios: Scenarios, guarantees: Guarantees | None, opa: Opa) -> Expected:
-    kept = {path: data for path, data in published.files.items() if not _is_made_last(path)}
-    metadata = published.manifest.metadata.model_copy(update={"provenance": {}})
-    untested = Bundle.build(kept, metadata)
-    entries = tuple(entry for entry in scenarios.entries if entry.origin != RECORD)
-    demanded = scenarios.model_copy(update={"entries": entries})
-    bundle = with_policy_tests(untested, demanded, OpaCommand(opa))
-    decide = Once(partial(decide_all, bundle, scenarios, OpaCommand(opa)))
+@dataclass(frozen=True)
+class _Draft:
+    """A published policy as it was before it was tried.
 
-    def decide_demanded() -> DecidedScenarios:
-        return decide().demanded_of(decide().scenarios)
+    Attributes:
+        published: Its bundle as it lies there.
+        untested: Without its account of its origin and without the tests that scenarios are written as.
+        scenarios: All that were published with it.
+        demanded: Those of them that demand something.
+    """
 
-    evidence = Evidence(bundle, demanded, guarantees, opa, decide_demanded)
-    with in_background(evidence.gathered) as gathering:
-        verification = verify(bundle, demanded, opa, decide_demanded)
-        gathering.result()
-    tried = TriedDraft(bundle, verification, decide_demanded)
-    return Expected(untested, tried, demanded, decide(), evidence)
+    published: Bundle
+    untested: Bundle
+    scenarios: Scenarios
+    demanded: Scenarios
+
+    @classmethod
+    def of(cls, published: Bundle, scenarios: Scenarios) -> _Draft:
+        kept = {path: data for path, data in published.files.items() if not _is_made_last(path)}
+        metadata = published.manifest.metadata.model_copy(update={"provenance": {}})
+        entries = tuple(entry for entry in scenarios.entries if entry.origin != RECORD)
+        demanded = scenarios.model_copy(update={"entries": entries})
+        return cls(published, Bundle.build(kept, metadata), scenarios, demanded)
+
+    def known(self, kept: KeptEvidence, guarantees: Guarantees | None, opa: Opa) -> Expected:
+        tests = {path: data for path, data in self.published.files.items() if path.endswith(f"/{TESTS}")}
+        bundle = self.untested.with_files(tests)
+        decide = Once(partial(decide_all, bundle, self.demanded, OpaCommand(opa)))
+        evidence = KnownEvidence(bundle, self.demanded, guarantees, opa, decide, parts=kept.parts)
+        records = tuple(entry for entry in self.scenarios.scenarios if entry.origin == RECORD)
+        recorded = RecordedCalls(records, kept.calls, kept.left_out, since=kept.since)
+        tried = TriedDraft(bundle, kept.verification, decide)
+        return Expected(self.untested, tried, self.demanded, evidence, recorded=recorded)
+
+    def examined(self, guarantees: Guarantees | None, opa: Opa) -> Expected:
+        bundle = with_policy_tests(self.untested, self.demanded, OpaCommand(opa))
+        decide = Once(partial(decide_all, bundle, self.scenarios, OpaCommand(opa)))
+
+        def decide_demanded() -> DecidedScenarios:
+            return decide().demanded_of(decide().scenarios)
+
+        evidence = Evidence(bundle, self.demanded, guarantees, opa, decide_demanded)
+        with in_background(evidence.gathered) as gathering:
+            verification = verify(bundle, self.demanded, opa, decide_demanded)
+            gathering.result()
+        tried = TriedDraft(bundle, verification, decide_demanded)
+        return Expected(self.untested, tried, self.demanded, evidence, decide())
 
 
 def _is_made_last(path: str) -> bool:

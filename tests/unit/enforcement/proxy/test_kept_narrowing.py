@@ -9,10 +9,11 @@ import pytest
 from support.projects.shipped import GENERATED
 
 from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
-from ironcurtain.enforcement.proxy.kept_narrowing import _MOST, kept_narrowing
+from ironcurtain.enforcement.proxy.kept_narrowing import kept_narrowing
 from ironcurtain.errors import VerificationError
 from ironcurtain.policy import Policy
 from ironcurtain.settings import narrowing_directory
+from ironcurtain.system.kept_results import MOST
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +103,7 @@ def test_a_failure_is_not_kept_and_old_results_go(tmp_path: Path) -> None:
         kept_narrowing(policy, failing)
     assert not narrowing_directory().exists()
     narrowing_directory().mkdir(parents=True)
-    for number in range(_MOST + 3):
+    for number in range(MOST + 3):
         (narrowing_directory() / f"{number}.json").write_text("{}")
     kept_narrowing(policy, Worker(policy))
-    assert len(list(narrowing_directory().iterdir())) == _MOST
+    assert len(list(narrowing_directory().iterdir())) == MOST
