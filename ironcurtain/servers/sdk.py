@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 _SDK = "mcp"
 
@@ -13,17 +13,13 @@ _SDK = "mcp"
 def load_sdk() -> None:
     """Load the SDK if it is not loaded yet; what checks a message is built when the first one comes.
 
-    Pydantic builds it once, as for our own models (`system/frozen.py`). It stays the SDK's own
-    matter which models and adapters there are: only those that are made meanwhile are made so.
+    Pydantic builds it once, under a lock, as for our own models (`system/frozen.py`). It stays the SDK's own
+    matter which models there are: only those that are made meanwhile are made so.
     """
     if _SDK in sys.modules:
         return
     BaseModel.model_config["defer_build"] = True
-    # Adapters of several models have no settings of their own, so Pydantic has no other way to say it.
-    usual = TypeAdapter._defer_build  # noqa: SLF001 - as above
-    TypeAdapter._defer_build = True  # type: ignore[method-assign, assignment]  # noqa: SLF001 - as above
     try:
         import_module(_SDK)
     finally:
         del BaseModel.model_config["defer_build"]
-        TypeAdapter._defer_build = usual  # type: ignore[method-assign]  # noqa: SLF001 - as above

@@ -72,15 +72,9 @@ class Later(BaseModel):
 import mcp, mcp_types
 
 assert Later.__pydantic_complete__
-from mcp_types import client_request_adapter
-
-before = [each.__pydantic_complete__ for each in (mcp_types.Tool, mcp_types.InitializeResult)]
-before += [client_request_adapter.pydantic_complete]
+before = mcp_types.Tool.__pydantic_complete__, mcp_types.InitializeResult.__pydantic_complete__
 tool = mcp_types.Tool.model_validate({"name": "t", "inputSchema": {"type": "object"}})
 assert tool.model_dump(by_alias=True, exclude_none=True)["inputSchema"] == {"type": "object"}
-assert type(client_request_adapter.validate_python({"method": "ping"})).__name__ == "PingRequest"
-from pydantic import TypeAdapter
-assert TypeAdapter(int | str).pydantic_complete
 try:
     mcp_types.Tool.model_validate({"name": 1, "inputSchema": {}})
 except ValueError:
@@ -92,4 +86,4 @@ def test_messages_of_the_sdk_are_checked_though_what_checks_them_is_built_late()
     ended = subprocess.run(
         [sys.executable, "-c", LATE], env=environment(), capture_output=True, text=True, check=True
     )
-    assert ended.stdout.split() == ["checked", "False", "False", "False", "True"]
+    assert ended.stdout.split() == ["checked", "False", "False", "True"]
