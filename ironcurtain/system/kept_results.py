@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.system import assets
-from ironcurtain.system.files import atomic_write, load
+from ironcurtain.system.files import atomic_write, load, parse_document
 from ironcurtain.system.json_text import digest
 from ironcurtain.system.ownership import check_own
 
@@ -39,13 +39,17 @@ def read_kept(place: Path, model: type[M]) -> M | None:
 
 
 def keep(place: Path, result: BaseModel) -> None:
-    """Keep a result, unless reading it would give another one; the oldest beside it go.
+    """Keep a result, unless reading it would give another one in as much as a byte; the oldest beside it go.
 
     Raises:
         OSError: If it cannot be written.
     """
     written = result.model_dump_json(by_alias=True).encode()
-    if type(result).model_validate_json(written) != result:
+    try:
+        again = parse_document(written.decode(), str(place), type(result))
+    except IronCurtainError:
+        return
+    if again.model_dump_json(by_alias=True).encode() != written:  # 1 equals 1.0, and is written otherwise
         return
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic_write(place, written, mode=0o600)
@@ -59,17 +63,29 @@ def own_code() -> str:
     """Return a digest that tells our code, and what it is run with, from other code."""
     package = Path(__file__).parents[1]
     ours = [*package.rglob("*.py"), *assets.REGO.rglob("*"), *assets.OPA.rglob("*")]
-    installed = {
-        entry
-        for place in map(Path, sys.path)
-        if place.is_dir()
-        for entry in os.listdir(place)  # noqa: PTH208 - names alone
-        if entry.endswith(".dist-info")
-    }
+    installed = {entry for place in sys.path for entry in _names(place) if entry.endswith(".dist-info")}
     return digest([version("ironcurtain"), sys.version, sorted(installed), file_state(sorted(ours))])
 
 
 def file_state(files: Iterable[Path]) -> list[list[str]]:
-    """Return what changes whenever somebody writes one of some files, whatever times they set."""
-    found = ((file, file.stat()) for file in files)
-    return [[str(file), str(status.st_size), str(status.st_ctime_ns)] for file, status in found]
+    """Return what changes whenever somebody writes one of some files, whatever times they set.
+
+    One that cannot be looked at, as an editor's link to nothing or a file that went just now, has no state.
+    """
+    return [[str(file), *_state(file)] for file in files]
+
+
+def _state(file: Path) -> tuple[str, ...]:
+    try:
+        status = file.stat()
+    except OSError:
+        return ()
+    return str(status.st_size), str(status.st_ctime_ns)
+
+
+def _names(place: str) -> list[str]:
+    """Return what stands in a directory of Python's search path, which may be an archive or not be there."""
+    try:
+        return os.listdir(place or ".")  # noqa: PTH208 - names alone
+    except OSError:
+        return []
