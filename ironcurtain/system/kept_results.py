@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.system import assets
-from ironcurtain.system.files import atomic_write, load, parse_document
+from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.json_text import digest
 from ironcurtain.system.ownership import check_own
 
@@ -39,17 +39,13 @@ def read_kept(place: Path, model: type[M]) -> M | None:
 
 
 def keep(place: Path, result: BaseModel) -> None:
-    """Keep a result, unless reading it would give another one in as much as a byte; the oldest beside it go.
+    """Keep a result, unless reading it would give another one; the oldest beside it go.
 
     Raises:
         OSError: If it cannot be written.
     """
     written = result.model_dump_json(by_alias=True).encode()
-    try:
-        again = parse_document(written.decode(), str(place), type(result))
-    except IronCurtainError:
-        return
-    if again.model_dump_json(by_alias=True).encode() != written:  # 1 equals 1.0, and is written otherwise
+    if type(result).model_validate_json(written) != result:
         return
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic_write(place, written, mode=0o600)
