@@ -75,7 +75,9 @@ from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.policy import Approver, CompiledPolicy
 from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, prepare_live
+from ironcurtain.servers.listing import Tools, is_started
+from ironcurtain.servers.listing_ahead import ListsAhead
+from ironcurtain.servers.live import list_each
 from ironcurtain.servers.recorded import list_or_recorded, list_without_starting
 from ironcurtain.system.text import counted
 
@@ -97,13 +99,13 @@ class Options:
         directories: Directories that the configuration defines, by the name that clauses use.
         saved_tools: Prefer saved tool lists over live servers.
         offline: Start no server: tool lists are saved or recorded ones, or the compile fails.
-        server_timeout: Seconds for each server to list its tools.
         refresh: Stages whose questions are asked anew, whatever answers are kept.
         intent: Whether to ask for scenarios of what the author means; None takes those that are kept.
         repair: Whether to ask who judges and repairs what fails; kept answers are used either way.
         runs: How often the rules are compiled, to compare the results.
         second: Makes the provider of the second and later runs; None takes `provider`.
         sign: Signs the bundle; the signed archive is published beside the other one.
+        ahead: The tool lists that are being read; None reads them when they are needed.
     """
 
     provider: Callable[[], Provider] | None
@@ -117,13 +119,13 @@ class Options:
     directories: Mapping[str, str] = field(default_factory=dict)
     saved_tools: bool = False
     offline: bool = False
-    server_timeout: float = DEFAULT_TIMEOUT
     refresh: frozenset[str] = frozenset()
     intent: bool | None = None
     repair: bool = True
     runs: int = 1
     second: Callable[[], Provider] | None = None
     sign: Callable[[Bundle], Bundle] | None = None
+    ahead: ListsAhead | None = None
 
     def release(self, opa: Opa) -> Release:
         """Return what bundles say about themselves."""
@@ -256,7 +258,8 @@ def _note(progress: Progress, text: str) -> None:
 def _expecting(
     inputs: Inputs, sources: Sources, options: Options, opa: Opa
 ) -> AbstractContextManager[Callable[[], Expected | None]]:
-    waits = not options.offline and prepare_live(inputs.servers, saved=options.saved_tools)
+    servers = inputs.servers.servers.values()
+    waits = not options.offline and any(is_started(each, saved=options.saved_tools) for each in servers)
     return expecting(sources.output, options.sources, inputs.guarantees, opa, waits=waits)
 
 
@@ -289,13 +292,14 @@ def _list_tools(
 ) -> Tools:
     if options.offline:
         return list_without_starting(inputs.servers, starter, output)
+    say = partial(_note, progress)
     return list_or_recorded(
         inputs.servers,
         starter,
         output,
-        partial(_note, progress),
+        say,
         saved=options.saved_tools,
-        timeout=options.server_timeout,
+        read=options.ahead.reader(say) if options.ahead else list_each,
     )
 
 

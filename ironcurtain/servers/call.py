@@ -17,6 +17,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.listing import DEFAULT_TIMEOUT
+from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
@@ -55,10 +56,8 @@ def call_tool(
         start = starter(replace(config, servers={server: configured}))
 
         async def ask() -> CallToolResult:
-            async with (
-                asyncio.timeout(timeout),
-                Client(start(server, program, words.line, words.end), mode="auto", cache=None) as client,
-            ):
+            streams = start(server, program, words.line, words.end, connect_pipes)
+            async with asyncio.timeout(timeout), Client(streams, mode="auto", cache=None) as client:
                 return await client.call_tool(tool, arguments)
 
         result = anyio.run(ask)

@@ -5,8 +5,7 @@ Live ones are read by `live`; how one is started, and what is said when it fails
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +13,15 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.sdk import load_sdk
+from ironcurtain.servers.live import Each, all_listed, list_each
 from ironcurtain.servers.tools import ToolListing, read_saved_tools
 from ironcurtain.system.text import quoted
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a server has to start and to list its tools."""
+
+LiveReader = Callable[[ServerConfig, ServerLauncher, float], Each]
+"""Reads the tools of servers that each have a command, or what is wrong with them: `list_each`, or ahead."""
 
 Tools = dict[str, tuple[ToolListing, ...]]
 """The tools of each server, by server name, sorted by name."""
@@ -32,6 +34,7 @@ def list_tools(
     only: Iterable[str] | None = None,
     saved: bool = False,
     timeout: float = DEFAULT_TIMEOUT,
+    read: LiveReader = list_each,
 ) -> Tools:
     """Read the tool lists of all servers (or of those named), live ones side by side.
 
@@ -41,6 +44,7 @@ def list_tools(
         only: Names of the servers to read; all by default.
         saved: Prefer a server's saved `tools` file where it has one.
         timeout: Seconds for each live server.
+        read: Reads the lists of the live ones.
 
     Raises:
         ServerConfigError: For a server that is not configured, or has a `url` and no saved tools.
@@ -54,10 +58,10 @@ def list_tools(
         server = _configured(config, name)
         if server.gateway:
             found[name] = _declared(config.directory / server.gateway)
-        elif server.tools and (saved or not server.command):
-            found[name] = read_saved_tools(name, config.directory / server.tools)
-        elif server.command:
+        elif is_started(server, saved=saved):
             live[name] = server
+        elif server.tools:
+            found[name] = read_saved_tools(name, config.directory / server.tools)
         else:
             raise ServerConfigError(
                 f"server {name} has a url; tool lists are read over stdio only",
@@ -65,26 +69,15 @@ def list_tools(
                 hint='Save its tools/list result to a file and name that file as "tools".',
             )
     if live:
-        load_sdk()
-        from ironcurtain.servers.live import list_live  # noqa: PLC0415 - the SDK takes a second to load
-
-        found.update(list_live(replace(config, servers=live), starter, timeout))
+        chosen = replace(config, servers=live)
+        found.update(all_listed(chosen, read(chosen, starter, timeout)))
     _check_endpoint_names(found, config)
     return dict(sorted(found.items()))
 
 
-def prepare_live(config: ServerConfig, *, saved: bool = False) -> bool:
-    """Load what live servers are read with, if there are some; tell whether there are.
-
-    Beside other work it would take twice as long to load, and servers start after it. The arguments are those
-    of `list_tools`.
-    """
-    servers = config.servers.values()
-    if not any(each.command and not each.gateway and not (saved and each.tools) for each in servers):
-        return False
-    load_sdk()
-    importlib.import_module("ironcurtain.servers.live")
-    return True
+def is_started(server: Server, *, saved: bool = False) -> bool:
+    """Tell whether a server is started to read its tools; `saved` as in `list_tools`."""
+    return bool(server.command) and not server.gateway and not (saved and server.tools)
 
 
 def _declared(module: Path) -> tuple[ToolListing, ...]:
@@ -129,9 +122,6 @@ def list_reachable(
         except IronCurtainError as error:
             failed[name] = [error]
     if live:
-        load_sdk()
-        from ironcurtain.servers.live import list_each  # noqa: PLC0415 - the SDK takes a second to load
-
         for name, (errors, tools) in list_each(replace(config, servers=live), starter, timeout).items():
             if errors:
                 failed[name] = errors

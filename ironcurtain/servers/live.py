@@ -1,44 +1,45 @@
-"""Reading tool lists from live servers, side by side.
-
-Apart from `listing`, which loads it when there is a live server: the SDK takes a second to load.
-"""
+"""Reading tool lists from live servers, side by side."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 
 import anyio
-from mcp import Client
 
 from ironcurtain.errors import IronCurtainError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher, Start
+from ironcurtain.servers.tool_list_session import open_session
 from ironcurtain.servers.tools import ToolListing, check_tools
 from ironcurtain.system.text import visible
 
-_MAX_PAGES = 100
+Outcome = tuple[list[IronCurtainError], tuple[ToolListing, ...]]
+"""What is wrong with a server, and its tools; one of them is empty."""
 
-Each = dict[str, tuple[list[IronCurtainError], tuple[ToolListing, ...]]]
-"""By server what is wrong with it, and its tools; one of them is empty."""
+Each = dict[str, Outcome]
+"""The outcome of each server, by its name."""
 
 
-def list_live(
-    config: ServerConfig, starter: ServerLauncher, seconds: float
-) -> dict[str, tuple[ToolListing, ...]]:
-    """Start the servers of a configuration and read their tool lists.
+class Listener(ABC):
+    """Is told how far the reading of some servers' lists is."""
 
-    Args:
-        config: Servers that have a command, each.
-        starter: Starts them.
-        seconds: Time for each server.
+    def running(self, server: str) -> None:  # noqa: B027 - not everybody waits for that
+        """Take note that a server has been started."""
+
+    @abstractmethod
+    def listed(self, server: str, outcome: Outcome) -> None:
+        """Take a server's outcome; a later one, as of its end, replaces it."""
+
+
+def all_listed(config: ServerConfig, results: Each) -> dict[str, tuple[ToolListing, ...]]:
+    """Return the tools of each server of a configuration, of which none may be wrong.
 
     Raises:
         ServerFailedError: For each server that does not start, dies, is too slow or lists nonsense.
-        SandboxMissingError: If they have to be contained and cannot be.
     """
-    results = list_each(config, starter, seconds)
     for name, (errors, _) in results.items():
         for error in errors:
             error.hint = f"{error.hint} {_without_it(config.servers[name])}".strip()
@@ -59,51 +60,56 @@ def _without_it(server: Server) -> str:
 def list_each(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Each:
     """Start servers and return, for each, what is wrong with it and its tools; one of them is empty.
 
-    The arguments are those of `list_live`.
+    Args:
+        config: Servers that have a command, each.
+        starter: Starts them.
+        seconds: Time for each server.
 
     Raises:
         SandboxMissingError: If they have to be contained and cannot be.
     """
-    return anyio.run(_list_all, config, starter(config), seconds)
+    found = _Found()
+    anyio.run(list_side_by_side, config, starter(config), seconds, found)
+    return {name: found.each[name] for name in config.servers}
 
 
-async def _list_all(config: ServerConfig, start: Start, seconds: float) -> Each:
-    results = await asyncio.gather(*(_list_one(config, name, start, seconds) for name in config.servers))
-    return dict(zip(config.servers, results, strict=True))
+class _Found(Listener):
+    def __init__(self) -> None:
+        self.each: Each = {}
+
+    def listed(self, server: str, outcome: Outcome) -> None:
+        self.each[server] = outcome
+
+
+async def list_side_by_side(config: ServerConfig, start: Start, seconds: float, listener: Listener) -> None:
+    """Start servers, tell of each what is wrong with it or its tools, and end them."""
+    async with anyio.create_task_group() as tasks:
+        for name in config.servers:
+            tasks.start_soon(_list_one, config, name, start, seconds, listener)
 
 
 async def _list_one(
-    config: ServerConfig, name: str, start: Start, seconds: float
-) -> tuple[list[IronCurtainError], tuple[ToolListing, ...]]:
-    """Return one server's tools or what is wrong with it; errors are values so that none hides another's."""
+    config: ServerConfig, name: str, start: Start, seconds: float, listener: Listener
+) -> None:
+    """Tell one server's tools or what is wrong with it: no error of one hides another's."""
     words = LastWords()
+    failed: IronCurtainError
     try:
         program = parameters(name, config)
         async with (
             asyncio.timeout(seconds),
-            Client(start(name, program, words.line, words.end), mode="auto", cache=None) as client,
+            start(name, program, words.line, words.end, open_session) as session,
         ):
-            tools = await _all_tools(client)
+            listener.running(name)
+            tools = await session.tools()
+            errors = check_tools(name, tools)
+            listener.listed(name, (errors, () if errors else tools))
     except TimeoutError:
-        return [words.failed(name, f"gave no tool list within {seconds:g} seconds")], ()
+        failed = words.failed(name, f"gave no tool list within {seconds:g} seconds")
     except IronCurtainError as error:
-        return [error], ()
-    except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
-        return [words.failed(name, f"failed: {cause(error)}")], ()
-    errors = check_tools(name, tools)
-    return errors, () if errors else tools
-
-
-async def _all_tools(client: Client) -> tuple[ToolListing, ...]:
-    tools: list[ToolListing] = []
-    cursor: str | None = None
-    for _ in range(_MAX_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools += [
-            ToolListing.of(tool.model_dump(mode="json", by_alias=True, exclude_none=True))
-            for tool in page.tools
-        ]
-        cursor = page.next_cursor
-        if cursor is None:
-            return tuple(tools)
-    raise ValueError(f"tools/list has more than {_MAX_PAGES} pages")
+        failed = error
+    except Exception as error:  # noqa: BLE001 - whatever is raised, this server failed
+        failed = words.failed(name, f"failed: {cause(error)}")
+    else:
+        return
+    listener.listed(name, ([failed], ()))

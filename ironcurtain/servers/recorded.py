@@ -10,7 +10,8 @@ from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.listing import DEFAULT_TIMEOUT, Tools, list_tools
+from ironcurtain.servers.listing import LiveReader, Tools, is_started, list_tools
+from ironcurtain.servers.live import list_each
 from ironcurtain.servers.tools import read_saved_tools, saved_document
 from ironcurtain.system import json_text
 
@@ -70,7 +71,7 @@ def list_or_recorded(
     *,
     only: Iterable[str] | None = None,
     saved: bool = False,
-    timeout: float = DEFAULT_TIMEOUT,
+    read: LiveReader = list_each,
 ) -> Tools:
     """Read the tool lists of servers; where live ones have to be contained and cannot be, from files.
 
@@ -84,7 +85,7 @@ def list_or_recorded(
         say: Told in one line what was read from files, and what was not checked therefore.
         only: Names of the servers to read; all by default.
         saved: Prefer a server's saved `tools` file where it has one.
-        timeout: Seconds for each live server.
+        read: Reads the lists of the live ones.
 
     Raises:
         SandboxMissingError: If they cannot be contained and of one there is neither file.
@@ -92,14 +93,14 @@ def list_or_recorded(
     """
     names = sorted(config.servers if only is None else only)
     try:
-        return list_tools(config, starter, only=names, saved=saved, timeout=timeout)
+        return list_tools(config, starter, only=names, saved=saved, read=read)
     except SandboxMissingError as missing:
         held = [name for name in names if _is_held(config.servers[name], saved=saved)]
         files = _files(config, held, output)
         lacking = [name for name in held if name not in files]
         if lacking:
             raise _nothing_recorded(missing, lacking[0]) from missing
-        tools = list_tools(_from_files(config, files), starter, only=names, saved=saved, timeout=timeout)
+        tools = list_tools(_from_files(config, files), starter, only=names, saved=saved)
         say(
             f"{missing.what}; so the tools of {', '.join(held)} were read from saved lists, or those that "
             "the last compile recorded, and not compared with the servers"
@@ -109,7 +110,7 @@ def list_or_recorded(
 
 def _is_held(server: Server, *, saved: bool) -> bool:
     """Tell whether the tools of a server are to be read from it live, and contained."""
-    return bool(server.command) and server.sandbox is not False and not (saved and server.tools)
+    return is_started(server, saved=saved) and server.sandbox is not False
 
 
 def _files(config: ServerConfig, names: Iterable[str], output: Path) -> dict[str, Path]:

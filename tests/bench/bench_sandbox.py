@@ -14,6 +14,7 @@ from support.machines.contained import NEEDS_SANDBOX, SERVER, Scene
 
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.stdio_transport import connect_pipes
 
 pytestmark = [pytest.mark.bench, NEEDS_SANDBOX]
 CALLS = 200
@@ -37,7 +38,14 @@ class Started:
             pass
 
         said = scene.said.append
-        streams = launcher.connect("escaping", start, on_words=said, on_end=said, tell=tell)
+        streams = launcher.connect(
+            "escaping",
+            start,
+            on_words=said,
+            on_end=said,
+            tell=tell,
+            opened=connect_pipes,
+        )
         return cls(await stack.enter_async_context(Client(streams, mode="legacy", cache=None)))
 
     async def quick(self) -> None:

@@ -46,6 +46,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults
 from ironcurtain.servers.connect import LastWords, cause
+from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.frozen import JsonValue
 
 _NAMES = ("note.txt", "deep/note.txt")
@@ -257,7 +258,13 @@ class _Attack:
             resolver = Resolver(ThisHost(home=self._scratch.home), home=self._scratch.home)
             return policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
 
-        streams = launcher.connect(server, on_words=words.line, on_end=words.end, tell=tell)
+        streams = launcher.connect(
+            server,
+            on_words=words.line,
+            on_end=words.end,
+            tell=tell,
+            opened=connect_pipes,
+        )
         try:
             async with Client(streams, mode="auto", cache=None, list_roots_callback=roots) as client:
                 await client.list_tools()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ironcurtain.compiler.verify.gate_judgement import Gate, GateOutcome
     from ironcurtain.engine.locate import Opa
     from ironcurtain.integrations.gate.reading import Standards
+    from ironcurtain.servers.listing_ahead import ListsAhead
 
 _PATHS = {
     "constitution": "The constitution, in Markdown.",
@@ -152,64 +153,82 @@ def command(
     Exit: 0 published, 1 a scenario fails or OPA rejects the policy, 2 wrong settings or files,
     3 a server, model or the engine fails, 4 a question waits for a person (see `ironcurtain answer`).
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.options.signing import chosen_signer
-    from ironcurtain.compiler.build import Options, build
-    from ironcurtain.compiler.llm.ledger import Ledger
-    from ironcurtain.compiler.llm.providers.choose import provider_for
-    from ironcurtain.compiler.llm.question import MANUAL
-    from ironcurtain.compiler.load.sources import sources_of
-    from ironcurtain.compiler.rules.directories import canonical_directories
-    from ironcurtain.decision.roles import Registry
-    from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.reading import Standards
-
     settings: Project = ctx.obj
     if watch:
         from ironcurtain.cli.author.compile_watch import watch_compile
 
         given = {name: paths[name] for name in (*_PATHS, "output") if _is_given(ctx, name)}
         return watch_compile(settings, given, ctx.meta[ARGUMENTS])
-    sources = read_sources(settings.root, paths)
-    questions = Path(str(paths["questions"]))
-    ledger = Ledger(None if max_cost is None else Decimal(str(max_cost)))
     _require_asking(refresh, asks_no_model=locked or offline)
-    # A person who answers from files needs no network.
-    asks = [each for each in (model, judge_model, second_model) if each is not None and each != MANUAL]
-    silent = locked or (offline and bool(asks))
-    make = partial(provider_for, judge_model=judge_model, questions=questions, ledger=ledger)
-    engine = find(Path(opa) if opa is not None else None)
-    standards = Standards(settings.root, settings.settings)
-    options = Options(
-        provider=None if silent else partial(make, model),
-        gate=_gate(standards, sources.output, engine),
-        serial=serial,
-        case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
-        sources=sources_of(sources, settings.settings),
-        roles=settings.settings.roles,
-        approvers=settings.settings.approvers,
-        caller=settings.settings.caller,
-        directories=canonical_directories(settings.settings.directories, Registry(settings.settings.roles)),
-        saved_tools=saved_tools,
-        offline=offline,
-        refresh=frozenset(refresh),
-        intent=intent,
-        # Who answers by hand sees the table of failures, and can correct the answer itself.
-        repair=bool(asks),
-        runs=runs or 1,
-        second=None if silent or second_model is None else partial(make, second_model),
-        sign=chosen_signer(sign=sign, key=key),
-    )
-    with closing(_progress(ledger, quiet=quiet, brief=brief)) as progress:
-        built = build(sources, options, engine, progress)
-        for line in () if brief else _lines(built):
-            progress.show(line)
-        if not brief:
-            signature = "signed" if options.sign is not None else "unsigned"
-            said = f"published {sources.output.name}, verified, {signature}: revision {built.bundle.revision}"
-            progress.show(said)
+    with _lists_ahead(str(paths["servers"]), saved=saved_tools, offline=offline) as ahead:
+        # Only now: servers start while all this is loaded.
+        from ironcurtain.cli.options.signing import chosen_signer
+        from ironcurtain.compiler.build import Options, build
+        from ironcurtain.compiler.llm.ledger import Ledger
+        from ironcurtain.compiler.llm.providers.choose import provider_for
+        from ironcurtain.compiler.llm.question import MANUAL
+        from ironcurtain.compiler.load.sources import sources_of
+        from ironcurtain.compiler.rules.directories import canonical_directories
+        from ironcurtain.decision.roles import Registry
+        from ironcurtain.engine.locate import find
+        from ironcurtain.integrations.gate.reading import Standards
+
+        sources = read_sources(settings.root, paths)
+        questions = Path(str(paths["questions"]))
+        ledger = Ledger(None if max_cost is None else Decimal(str(max_cost)))
+        # A person who answers from files needs no network.
+        asks = [each for each in (model, judge_model, second_model) if each is not None and each != MANUAL]
+        silent = locked or (offline and bool(asks))
+        make = partial(provider_for, judge_model=judge_model, questions=questions, ledger=ledger)
+        engine = find(Path(opa) if opa is not None else None)
+        standards = Standards(settings.root, settings.settings)
+        options = Options(
+            provider=None if silent else partial(make, model),
+            gate=_gate(standards, sources.output, engine),
+            serial=serial,
+            case_insensitive_hosts=frozenset(settings.settings.case_insensitive_hosts),
+            sources=sources_of(sources, settings.settings),
+            roles=settings.settings.roles,
+            approvers=settings.settings.approvers,
+            caller=settings.settings.caller,
+            directories=canonical_directories(
+                settings.settings.directories, Registry(settings.settings.roles)
+            ),
+            saved_tools=saved_tools,
+            offline=offline,
+            refresh=frozenset(refresh),
+            intent=intent,
+            # Who answers by hand sees the table of failures, and can correct the answer itself.
+            repair=bool(asks),
+            runs=runs or 1,
+            second=None if silent or second_model is None else partial(make, second_model),
+            sign=chosen_signer(sign=sign, key=key),
+            ahead=ahead,
+        )
+        with closing(_progress(ledger, quiet=quiet, brief=brief)) as progress:
+            built = build(sources, options, engine, progress)
+            for line in () if brief else _lines(built):
+                progress.show(line)
+            if not brief:
+                signature = "signed" if options.sign is not None else "unsigned"
+                revision = f"revision {built.bundle.revision}"
+                progress.show(f"published {sources.output.name}, verified, {signature}: {revision}")
     if format_ == "json":
         print_json(built.verification)
     return Exit.YES
+
+
+@contextmanager
+def _lists_ahead(servers: str, *, saved: bool, offline: bool) -> Iterator[ListsAhead | None]:
+    """Read the tool lists while the block runs; offline, nothing is started."""
+    if offline:
+        yield None
+        return
+    from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+    from ironcurtain.servers.listing_ahead import listing_ahead
+
+    with listing_ahead(Path(servers), contained_visits, saved=saved) as ahead:
+        yield ahead
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:

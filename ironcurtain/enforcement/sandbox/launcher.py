@@ -1,7 +1,7 @@
 """Who contains the servers of one proxy: by policy, configuration and what this machine can do.
 
     launcher = SandboxLauncher.open(config, inputs)  # SandboxMissingError where servers cannot be contained
-    async with launcher.connect(name, start, on_words=say, on_end=ended, tell=tell) as streams:
+    async with launcher.connect(name, on_words=say, on_end=ended, tell=tell, opened=connect_pipes) as streams:
         launcher.state(name)  # what was seen to confine it
 
 What always holds:
@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import anyio
 from anyio import to_thread
@@ -38,13 +38,12 @@ from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.launching import Open
 from ironcurtain.servers.server_process import ServerProcess, ServerStart
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.text import quoted, visible
 
-if TYPE_CHECKING:  # the SDK takes a second to load
-    from ironcurtain.servers.direct_requests import DirectRequests
-    from ironcurtain.servers.stdio_transport import Streams
+S = TypeVar("S")
 
 _LOOK = 2.0
 _REST = 100
@@ -235,9 +234,9 @@ class SandboxLauncher:
         on_words: Callable[[str], None],
         on_end: Callable[[str], None],
         tell: Tell,
-        direct: DirectRequests | None = None,
-    ) -> AsyncIterator[Streams]:
-        """Start a server and yield its streams: `connect_pipes`, contained where that is wanted and possible.
+        opened: Open[S],
+    ) -> AsyncIterator[S]:
+        """Start a server, contained where that is wanted and possible; yield what it is spoken to through.
 
         Args:
             name: The server.
@@ -246,20 +245,17 @@ class SandboxLauncher:
             on_words: Told each line of its standard error.
             on_end: Told why nothing more comes from it.
             tell: Told what is seen of its sandbox.
-            direct: Sends requests of its own beside the session.
+            opened: Opens that.
 
         Raises:
             ServerFailedError: If it cannot be started.
             ServerConfigError: If its configuration opens one of the system's own places.
         """
-        from ironcurtain.servers.stdio_transport import connect_pipes  # noqa: PLC0415 - as above
-
         await self._tell_uncontained(name, tell)
         async with AsyncExitStack() as stack:
             started = await self._started(name, start, stack)
             if started.watch is None:
-                pipes = connect_pipes(started.process, on_words=on_words, on_end=on_end, direct=direct)
-                yield await stack.enter_async_context(pipes)
+                yield await stack.enter_async_context(opened(started.process, on_words, on_end))
                 return
             watch = started.watch
             await stack.enter_async_context(self._watching(name, started, watch, tell))
@@ -268,8 +264,7 @@ class SandboxLauncher:
                 watch.take()
                 on_end(watch.refused or why)
 
-            pipes = connect_pipes(started.process, on_words=on_words, on_end=ended, direct=direct)
-            yield await stack.enter_async_context(pipes)
+            yield await stack.enter_async_context(opened(started.process, on_words, ended))
 
     async def _started(self, name: str, start: ServerStart | None, stack: AsyncExitStack) -> _Started:
         if start is not None or name not in self._early:

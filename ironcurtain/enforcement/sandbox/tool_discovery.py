@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ironcurtain.decision.loaded_policy import CONFIGURATION_DIRECTORY
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.launching import ServerLauncher, Start
+from ironcurtain.servers.launching import Open, ServerLauncher, Start
+from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.settings import user_directory
 
-if TYPE_CHECKING:  # the SDK takes a second to load
+if TYPE_CHECKING:
     from ironcurtain.enforcement.sandbox.report import Observation
-    from ironcurtain.servers.server_process import ServerStart
-    from ironcurtain.servers.stdio_transport import Streams
+
+S = TypeVar("S")
 
 
 def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
@@ -28,7 +29,7 @@ def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
     """
 
     def starter(config: ServerConfig) -> Start:
-        from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher  # noqa: PLC0415 - as above
+        from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher  # noqa: PLC0415 - few commands start servers
 
         launcher = SandboxLauncher.open(config, _inputs(config))
         for note in launcher.notes():
@@ -43,8 +44,9 @@ def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
             program: ServerStart,
             on_words: Callable[[str], None],
             on_end: Callable[[str], None],
-        ) -> AbstractAsyncContextManager[Streams]:
-            return launcher.connect(name, program, on_words=on_words, on_end=on_end, tell=tell)
+            opened: Open[S],
+        ) -> AbstractAsyncContextManager[S]:
+            return launcher.connect(name, program, on_words=on_words, on_end=on_end, tell=tell, opened=opened)
 
         return start
 

@@ -25,6 +25,7 @@ from ironcurtain.enforcement.sandbox.reach.reach import Reach, reach_of
 from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.stdio_transport import connect_pipes
 
 pytestmark = NEEDS_SANDBOX
 TOOLS = {
@@ -72,7 +73,12 @@ class Planting(Scene):
 
         start = parameters("escaping", config)
         async with SandboxLauncher.open(config, self.grounds(config)).connect(
-            "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
+            "escaping",
+            start,
+            on_words=words.append,
+            on_end=lambda _: ended.set(),
+            tell=tell,
+            opened=connect_pipes,
         ):
             await asyncio.wait_for(ended.wait(), 60)
         return words

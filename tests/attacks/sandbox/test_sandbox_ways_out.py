@@ -21,6 +21,7 @@ from support.machines.contained import KEY, NEEDS_SANDBOX, SERVER, Scene, Told
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.private_runtime import runtime_directory
 
 pytestmark = NEEDS_SANDBOX
@@ -204,7 +205,16 @@ async def plant_after_another_server_has_ended(scene: Scene) -> str:
         start = parameters(name, config)
         said = scene.said.append
         return Client(
-            launcher.connect(name, start, on_words=said, on_end=said, tell=tell), mode="legacy", cache=None
+            launcher.connect(
+                name,
+                start,
+                on_words=said,
+                on_end=said,
+                tell=tell,
+                opened=connect_pipes,
+            ),
+            mode="legacy",
+            cache=None,
         )
 
     async def first() -> None:

@@ -16,6 +16,7 @@ from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.stdio_transport import connect_pipes
 
 MODULES = Path(__file__).parents[3] / "node_modules"
 PERSON = {"NAME": "somebody", "EMAIL": "somebody@example.com"}
@@ -78,7 +79,14 @@ def test_real_servers_work_contained(tmp_path: Path) -> None:
 
     async def work(name: str) -> list[str]:
         start = parameters(name, config)
-        streams = launcher.connect(name, start, on_words=lambda _: None, on_end=lambda _: None, tell=tell)
+        streams = launcher.connect(
+            name,
+            start,
+            on_words=lambda _: None,
+            on_end=lambda _: None,
+            tell=tell,
+            opened=connect_pipes,
+        )
         answers = []
         async with Client(streams, mode="auto", cache=None) as client:
             for tool, arguments in told[name][-1]:

@@ -26,6 +26,7 @@ from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults, Server
 from ironcurtain.servers.connect import parameters
+from ironcurtain.servers.stdio_transport import connect_pipes
 from support.deployments.proxied import text_of, until
 
 FOUND = survey()
@@ -153,7 +154,12 @@ class Scene:
         launcher = SandboxLauncher.open(config, self.grounds(config))
         start = parameters("escaping", config)
         async with launcher.connect(
-            "escaping", start, on_words=words.append, on_end=lambda _: ended.set(), tell=tell
+            "escaping",
+            start,
+            on_words=words.append,
+            on_end=lambda _: ended.set(),
+            tell=tell,
+            opened=connect_pipes,
         ):
             await asyncio.wait_for(ended.wait(), 60)
         return words
@@ -168,7 +174,12 @@ class Scene:
         start = parameters("escaping", config)
         began = time.perf_counter()
         streams = launcher.connect(
-            "escaping", start, on_words=self.said.append, on_end=self.said.append, tell=tell
+            "escaping",
+            start,
+            on_words=self.said.append,
+            on_end=self.said.append,
+            tell=tell,
+            opened=connect_pipes,
         )
         async with Client(streams, mode="legacy", cache=None) as client:
             told.starts = time.perf_counter() - began

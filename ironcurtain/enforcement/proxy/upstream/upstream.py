@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -34,6 +35,7 @@ from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause
 from ironcurtain.servers.direct_requests import DirectRequests
+from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, quoted
 
@@ -360,7 +362,7 @@ class Upstream:
             on_words=self._on_words,
             on_end=on_end,
             tell=self._events.seen,
-            direct=self._direct,
+            opened=partial(connect_pipes, direct=self._direct),
         )
 
     async def _connected(self) -> ClientSession:

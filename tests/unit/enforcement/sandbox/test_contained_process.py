@@ -19,6 +19,7 @@ from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
 from ironcurtain.enforcement.sandbox.report import Observation, Report
 from ironcurtain.servers.server_process import ServerStart
+from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.private_runtime import runtime_directory, turn
 
 PROGRAMS = Programs(
@@ -131,7 +132,14 @@ def test_a_start_waits_for_others_beside_the_loop_and_what_is_replaced_is_told(t
     async def start() -> None:
         program = ServerStart(command="x", cwd=tmp_path)
         said = scene.said.append
-        async with launcher.connect("escaping", program, on_words=said, on_end=said, tell=tell):
+        async with launcher.connect(
+            "escaping",
+            program,
+            on_words=said,
+            on_end=said,
+            tell=tell,
+            opened=connect_pipes,
+        ):
             started.set()
             await seen.wait()
 
@@ -168,6 +176,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from ironcurtain.enforcement.sandbox.contained_process import private_workspace
+from ironcurtain.servers.stdio_transport import connect_pipes
 
 with private_workspace([Path(sys.argv[1])]) as (place, _):
     (place / "tmp").mkdir()

@@ -1,0 +1,132 @@
+"""Reading the tool lists of live servers while the rest of a program is loaded, and its files are read.
+
+    with listing_ahead(Path("mcp-servers.json"), contained_visits) as ahead:
+        ...                                    # all that needs no list
+        list_tools(config, starter, read=ahead.reader(say))
+
+The servers are ended in the background, too; the block ends when they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from anyio import to_thread
+from anyio.from_thread import start_blocking_portal
+
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.launching import ServerLauncher
+from ironcurtain.servers.listing import DEFAULT_TIMEOUT, LiveReader, is_started
+from ironcurtain.servers.live import Each, Listener, Outcome, list_each, list_side_by_side
+
+Visits = Callable[[Callable[[str], None]], ServerLauncher]
+"""Makes what starts servers, given who is told what a person must know of that."""
+
+
+@contextmanager
+def listing_ahead(path: Path, visits: Visits, *, saved: bool = False) -> Iterator[ListsAhead]:
+    """Start the servers that a file names, and read their lists; where an error leaves the block, end that.
+
+    Args:
+        path: The servers' file. One that cannot be used is left to whoever reads it next.
+        visits: Makes what starts the servers.
+        saved: Prefer a server's saved `tools` file where it has one.
+    """
+    with start_blocking_portal() as portal:
+        ahead = ListsAhead(_started_servers(path, saved=saved))
+        reading = portal.start_task_soon(ahead.read, visits)
+        try:
+            # What is loaded in this thread would hold up the other one.
+            ahead.started.result()
+            yield ahead
+        except BaseException:
+            reading.cancel()
+            raise
+
+
+def _started_servers(path: Path, *, saved: bool) -> ServerConfig | None:
+    """Return the servers that are started to read their lists; None where the file names none."""
+    if path.suffix == ".py":  # tools of its own, for which none is started
+        return None
+    try:
+        config = load_servers(path)
+    except IronCurtainError:
+        return None
+    live = {name: server for name, server in config.servers.items() if is_started(server, saved=saved)}
+    return replace(config, servers=live) if live else None
+
+
+class ListsAhead(Listener):
+    """Lists that are being read.
+
+    Args:
+        config: The servers that are asked for them; None for none.
+
+    Attributes:
+        started: Done when all of these are started, or will not be.
+    """
+
+    def __init__(self, config: ServerConfig | None) -> None:
+        self.started: Future[None] = Future()
+        self._config = config
+        self._lists: Future[Each] = Future()
+        self._waiting = set(config.servers) if config is not None else set()
+        self._each: Each = {}
+        self._notes: list[str] = []
+
+    def reader(self, say: Callable[[str], None]) -> LiveReader:
+        """Return what takes these lists if they are those asked for, and else reads them anew.
+
+        Args:
+            say: Told what a person must know of how the servers were started.
+        """
+
+        def read(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Each:
+            if config != self._config:
+                return list_each(config, starter, seconds)
+            lists = self._lists.result()
+            for note in self._notes:
+                say(note)
+            return lists
+
+        return read
+
+    async def read(self, visits: Visits) -> None:
+        """Read the lists. What keeps them from being read is raised where they are asked for."""
+        try:
+            if self._config is not None:
+                start = await to_thread.run_sync(visits(self._notes.append), self._config)
+                await list_side_by_side(self._config, start, DEFAULT_TIMEOUT, self)
+        except BaseException as error:
+            if not self._lists.done():
+                self._lists.set_exception(error)
+            if not isinstance(error, IronCurtainError):
+                raise
+        finally:
+            self._wait_no_longer()
+
+    def running(self, server: str) -> None:
+        """Take note that a server has been started."""
+        self._waiting.discard(server)
+        if not self._waiting:
+            self._wait_no_longer()
+
+    def listed(self, server: str, outcome: Outcome) -> None:
+        """Take a server's outcome; what becomes of it afterwards is no matter of its list."""
+        self.running(server)
+        self._each.setdefault(server, outcome)
+        if (
+            self._config is not None
+            and len(self._each) == len(self._config.servers)
+            and not self._lists.done()
+        ):
+            self._lists.set_result({name: self._each[name] for name in self._config.servers})
+
+    def _wait_no_longer(self) -> None:
+        if not self.started.done():
+            self.started.set_result(None)

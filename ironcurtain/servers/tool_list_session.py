@@ -1,0 +1,233 @@
+"""Reading the tool list of one server without the SDK, whose loading takes longer than most servers' start.
+
+    async with open_session(process, on_words, on_end) as session:
+        tools = await session.tools()
+
+It speaks both eras as the SDK's client does: `server/discover` first, and the handshake with whoever does not
+know that. Beside the list it wants nothing: whatever a server asks meanwhile is refused, whatever it tells is
+passed over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from pydantic_core import from_json, to_json
+
+from ironcurtain.servers.listed_tool import ToolPage
+from ironcurtain.servers.server_pipes import ServerPipes, open_pipes
+from ironcurtain.servers.server_process import ServerProcess
+from ironcurtain.servers.tools import ToolListing
+
+US = {"name": "ironcurtain", "version": "1"}
+"""What servers are told of who connects."""
+
+STATELESS = ("2026-07-28",)
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The protocol's versions by era, oldest first."""
+
+_DISCOVERY_SECONDS = 10.0
+_MAX_PAGES = 100
+_LONGEST_NUMBER = 18
+_UNSUPPORTED_VERSION = -32022
+_METHOD_NOT_FOUND = -32601
+_META = "io.modelcontextprotocol/"
+_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+class ServerAnswerError(Exception):
+    """A server's own error, or that it gave no answer.
+
+    Attributes:
+        code: The error's number; None where there was no answer.
+        supported: The versions of the protocol that it says it speaks; None where it does not say.
+    """
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        """Take the member `error` of an answer."""
+        super().__init__(str(error.get("message", "")))
+        self.code = error.get("code")
+        data = error.get("data")
+        supported = data.get("supported") if isinstance(data, dict) else None
+        self.supported: list[Any] | None = supported if isinstance(supported, list) else None
+
+    @property
+    def rules_handshake_out(self) -> bool:
+        """Whether it names the versions that it speaks, and none of them begins with a handshake."""
+        named = self.supported if self.code == _UNSUPPORTED_VERSION else None
+        return named is not None and not any(version in named for version in HANDSHAKE)
+
+
+_CLOSED = {"message": "Connection closed"}
+
+
+@asynccontextmanager
+async def open_session(
+    process: ServerProcess, on_words: Callable[[str], None], on_end: Callable[[str], None]
+) -> AsyncIterator[ToolListSession]:
+    """Yield the session with a started server; then end the server.
+
+    Args:
+        process: The server.
+        on_words: Told each line of the server's standard error, safe to show.
+        on_end: Told, once, that nothing more comes from the server, and why.
+    """
+    session = ToolListSession(process, on_words, on_end)
+    async with open_pipes(session, process):
+        yield session
+
+
+class ToolListSession(ServerPipes[dict[str, Any]]):
+    """A session with one server, for its tool list."""
+
+    def __init__(
+        self, server: ServerProcess, on_words: Callable[[str], None], on_end: Callable[[str], None]
+    ) -> None:
+        super().__init__(server, on_words, on_end)
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._is_over = False
+        self._envelope: dict[str, Any] = {}
+
+    async def tools(self) -> tuple[ToolListing, ...]:
+        """Agree on a protocol and return the server's tools, all pages of them.
+
+        Raises:
+            ServerAnswerError: The server's own error; that it has ended.
+            ValueError: If its answer is none of the protocol, or the list has no end.
+        """
+        await self._agree()
+        tools: list[ToolListing] = []
+        params: dict[str, Any] = {}
+        for _ in range(_MAX_PAGES):
+            page = ToolPage.model_validate(await self._ask("tools/list", {**params, **self._envelope}))
+            for tool in page.tools:
+                tool.check_schemas(of_handshake=not self._envelope)
+            tools += [ToolListing.of(tool.told) for tool in page.tools]
+            if page.next_cursor is None:
+                return tuple(tools)
+            params = {"cursor": page.next_cursor}
+        raise ValueError(f"tools/list has more than {_MAX_PAGES} pages")
+
+    # -- which protocol -------------------------------------------------------------------------
+
+    async def _agree(self) -> None:
+        """Agree on a version of the protocol: a stateless one if the server has it, else by a handshake."""
+        if await self._discovers():
+            return
+        try:
+            await self._shake_hands()
+        except ServerAnswerError as error:
+            # It took our question for a greeting after all, as one that was still starting may.
+            if error.code != _UNSUPPORTED_VERSION or not await self._discovers():
+                raise
+
+    async def _discovers(self) -> bool:
+        """Ask for the stateless protocol; return whether the server speaks it."""
+        version = STATELESS[-1]
+        envelope = {
+            f"{_META}protocolVersion": version,
+            f"{_META}clientInfo": US,
+            f"{_META}clientCapabilities": {},
+        }
+        try:
+            async with asyncio.timeout(_DISCOVERY_SECONDS):
+                found = await self._ask("server/discover", {"_meta": envelope})
+        except TimeoutError:
+            return False
+        except ServerAnswerError as error:
+            if error.rules_handshake_out or self._is_over:
+                raise
+            return False
+        versions = found.get("supportedVersions")
+        speaks = isinstance(versions, list) and version in versions
+        self._envelope = {"_meta": envelope} if speaks else {}
+        return speaks
+
+    async def _shake_hands(self) -> None:
+        greeting = {"protocolVersion": HANDSHAKE[-1], "capabilities": {}, "clientInfo": US}
+        version = (await self._ask("initialize", greeting)).get("protocolVersion")
+        if version not in HANDSHAKE:
+            raise ValueError(f"Unsupported protocol version from the server: {version}")
+        await self._tell({"method": "notifications/initialized"})
+
+    # -- messages -------------------------------------------------------------------------------
+
+    async def _ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return its result.
+
+        Raises:
+            ServerAnswerError: The server's own error; that it has ended.
+        """
+        if self._is_over:
+            raise ServerAnswerError(_CLOSED)
+        number = next(self._numbers)
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._tell({"id": number, "method": method, **({"params": params} if params else {})})
+            message = await answer
+        except _GONE:
+            raise ServerAnswerError(_CLOSED) from None
+        finally:
+            del self._waiting[number]
+        if "error" in message:
+            raise ServerAnswerError(message["error"])
+        result: dict[str, Any] = message["result"]
+        return result
+
+    async def _tell(self, message: Mapping[str, Any]) -> None:
+        await self.write(to_json({"jsonrpc": "2.0", **message}) + b"\n")
+
+    def parse(self, line: bytes) -> tuple[dict[str, Any] | None, str]:
+        """Return a line's message, as its base says."""
+        try:
+            message = from_json(line)
+        except ValueError:
+            return None, self.garbage(line)
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return None, self.garbage(line)
+        if isinstance(message.get("method"), str):
+            return message, self.unasked(len(line))
+        is_answer = isinstance(message.get("error"), dict) or isinstance(message.get("result"), dict)
+        return (message, "") if is_answer else (None, self.garbage(line))
+
+    async def hand_on(self, message: dict[str, Any]) -> bool:
+        """Take an answer to whoever waits for it, and refuse a request."""
+        if "method" in message:
+            if "id" in message:
+                await self._refuse(message)
+            return True
+        waiting = self._waiting.get(_number(message.get("id")))
+        if waiting is not None and not waiting.done():
+            waiting.set_result(message)
+        return True
+
+    async def _refuse(self, request: Mapping[str, Any]) -> None:
+        """Answer what a server asks of its client: that we are there, and nothing else."""
+        refusal = {"code": _METHOD_NOT_FOUND, "message": "Method not found"}
+        outcome = {"result": {}} if request["method"] == "ping" else {"error": refusal}
+        try:
+            await self._tell({"id": request["id"], **outcome})
+        except _GONE:
+            return  # whatever it still says is read
+
+    def no_more(self) -> None:
+        """Let whoever waits for an answer wait no longer."""
+        self._is_over = True
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result({"error": _CLOSED})
+
+
+def _number(id_: object) -> int:
+    """Return the number of a request that an id is, which may come back as a text; 0 for every other."""
+    if type(id_) is int:
+        return id_
+    if isinstance(id_, str) and id_.isascii() and id_.isdigit() and len(id_) <= _LONGEST_NUMBER:
+        return int(id_)
+    return 0

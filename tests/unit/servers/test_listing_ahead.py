@@ -1,0 +1,114 @@
+"""Reading tool lists while something else is done: the same lists, and no server that is left."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.errors import SandboxMissingError, ServerFailedError
+from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.launching import ServerLauncher, Start
+from ironcurtain.servers.listing import list_tools
+from ironcurtain.servers.listing_ahead import listing_ahead
+
+SERVER = Path(__file__).parents[2] / "fixtures" / "tiny_server.py"
+VISITS = contained_visits(lambda _: None)
+WHY = "this machine cannot contain servers"
+
+
+def entry(mode: str, **more: Any) -> dict[str, Any]:
+    return {"command": sys.executable, "args": [str(SERVER), mode], "sandbox": False, **more}
+
+
+def written(directory: Path, **servers: dict[str, Any]) -> Path:
+    path = directory / "mcp-servers.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return path
+
+
+def unused(config: ServerConfig) -> Start:
+    raise AssertionError(f"{config.path} was read anew")
+
+
+def incapable(_: Callable[[str], None]) -> ServerLauncher:
+    def start(config: ServerConfig) -> Start:
+        raise SandboxMissingError(WHY, where=str(config.path))
+
+    return start
+
+
+def running() -> list[str]:
+    """Return the command lines of the servers that run now."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            lines.append(file.read_text())
+    return [line for line in lines if str(SERVER) in line]
+
+
+def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Path) -> None:
+    path = written(tmp_path, one=entry("good"), two=entry("changed"))
+    said: list[str] = []
+    with listing_ahead(path, contained_visits) as ahead:
+        tools = list_tools(load_servers(path), unused, read=ahead.reader(said.append))
+    assert tools == list_tools(load_servers(path), VISITS)
+    assert [note for note in said if "NOT CONTAINED" in note] == said != []
+    assert not running()
+
+
+def test_another_configuration_than_the_one_that_was_read_is_read_anew(tmp_path: Path) -> None:
+    with listing_ahead(written(tmp_path, one=entry("good")), contained_visits) as ahead:
+        changed = load_servers(written(tmp_path, one=entry("more")))
+        tools = list_tools(changed, VISITS, read=ahead.reader(lambda _: None))
+    assert [tool.name for tool in tools["one"]] == ["read_note", "list_tags", "count_notes"]
+
+
+@pytest.mark.parametrize("content", ["{", '{"mcpServers": {}}'])
+def test_a_file_that_cannot_be_used_is_left_to_who_reads_it(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "mcp-servers.json"
+    path.write_text(content)
+    with listing_ahead(path, contained_visits) as ahead:
+        path = written(tmp_path, one=entry("good"))
+        assert list_tools(load_servers(path), VISITS, read=ahead.reader(lambda _: None))
+
+
+def test_a_server_with_a_saved_list_is_not_started(tmp_path: Path) -> None:
+    path = written(tmp_path, one=entry("dies", tools="one.json"))
+    (tmp_path / "one.json").write_text('{"tools": []}')
+    with listing_ahead(path, incapable, saved=True) as ahead:
+        read = ahead.reader(lambda _: None)
+        assert list_tools(load_servers(path), unused, saved=True, read=read) == {"one": ()}
+
+
+def test_what_is_wrong_with_a_server_is_raised_where_its_list_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path, one=entry("dies"), two=entry("good"))
+    with listing_ahead(path, contained_visits) as ahead, pytest.raises(ServerFailedError) as caught:
+        list_tools(load_servers(path), unused, read=ahead.reader(lambda _: None))
+    assert str(caught.value.where) == "one"
+    assert not running()
+
+
+def test_that_servers_cannot_be_contained_is_raised_where_lists_are_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path, one=entry("good"))
+    with listing_ahead(path, incapable) as ahead, pytest.raises(SandboxMissingError, match=WHY):
+        list_tools(load_servers(path), unused, read=ahead.reader(lambda _: None))
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ServerFailedError("another")])
+def test_an_error_ends_servers_that_hang(tmp_path: Path, error: BaseException) -> None:
+    def fail() -> None:
+        with listing_ahead(written(tmp_path, one=entry("hangs")), contained_visits):
+            assert running()
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
+    assert not running()

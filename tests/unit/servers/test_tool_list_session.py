@@ -1,0 +1,110 @@
+"""Reading a tool list without the SDK: the tools that its client reads, or none where it reads none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import anyio
+import mcp.client.session
+import pytest
+from fixtures.listing_server import MANNERS
+from mcp import Client
+from mcp_types import version
+
+from ironcurtain.servers import tool_list_session
+from ironcurtain.servers.server_process import ServerProcess, ServerStart
+from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.servers.tool_list_session import open_session
+from ironcurtain.servers.tools import ToolListing
+
+SERVER = Path(__file__).parents[2] / "fixtures" / "listing_server.py"
+LISTED = {
+    "plain": ["read"],
+    "full": ["read"],
+    "stateless": ["read"],
+    "lists-old-versions": ["read"],
+    "never-discovers": ["read"],
+    "paged": ["first", "second"],
+    "numbers-as-text": ["read"],
+    "asks": ["read"],
+    "chatty": ["read"],
+    "old-version": ["read"],
+    "starts-late": ["read"],
+}
+FAILED = {
+    "endless": "more than 100 pages",
+    "refuses": "no tools today",
+    "unknown-version": "1999-01-01",
+    "disjoint": "Unsupported",
+    "ends": "Connection closed",
+    "no-text": "name",
+    "no-object": "type",
+    "no-schema": "inputSchema",
+    "no-list": "tools.0",
+}
+DISCOVERY_SECONDS = 0.5
+_MAX_PAGES = 100
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_list_session, "_DISCOVERY_SECONDS", DISCOVERY_SECONDS)
+    monkeypatch.setattr(mcp.client.session, "DISCOVER_TIMEOUT_SECONDS", DISCOVERY_SECONDS)
+
+
+async def started(manner: str) -> ServerProcess:
+    return await ServerProcess.start(ServerStart(sys.executable, ["-I", str(SERVER), manner]))
+
+
+async def read(manner: str) -> tuple[ToolListing, ...]:
+    with anyio.fail_after(30):
+        async with open_session(await started(manner), lambda _: None, lambda _: None) as session:
+            return await session.tools()
+
+
+async def read_by_sdk(manner: str) -> tuple[ToolListing, ...]:
+    streams = connect_pipes(await started(manner), lambda _: None, lambda _: None)
+    tools: list[ToolListing] = []
+    cursor = None
+    with anyio.fail_after(30):
+        async with Client(streams, mode="auto", cache=None) as client:
+            for _ in range(_MAX_PAGES):
+                page = await client.list_tools(cursor=cursor)
+                told = (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
+                tools += map(ToolListing.of, told)
+                cursor = page.next_cursor
+                if cursor is None:
+                    return tuple(tools)
+    raise ValueError("endless")
+
+
+def root_cause(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error)
+
+
+def test_every_manner_is_tested() -> None:
+    assert LISTED.keys() | FAILED.keys() == MANNERS.keys()
+
+
+@pytest.mark.parametrize("manner", LISTED)
+def test_the_same_tools_are_read_as_by_the_sdk(manner: str) -> None:
+    ours = anyio.run(read, manner)
+    assert [tool.name for tool in ours] == LISTED[manner]
+    assert ours == anyio.run(read_by_sdk, manner)
+
+
+@pytest.mark.parametrize("manner", FAILED)
+def test_what_the_sdk_refuses_is_refused(manner: str) -> None:
+    with pytest.raises(Exception) as ours:  # noqa: PT011 - of several classes
+        anyio.run(read, manner)
+    assert FAILED[manner] in root_cause(ours.value)
+    with pytest.raises(Exception):  # noqa: B017, PT011 - as above
+        anyio.run(read_by_sdk, manner)
+
+
+def test_the_versions_are_those_of_the_sdk() -> None:
+    assert tool_list_session.STATELESS == version.MODERN_PROTOCOL_VERSIONS
+    assert tool_list_session.HANDSHAKE == version.HANDSHAKE_PROTOCOL_VERSIONS
