@@ -141,9 +141,9 @@ def _expected(
             kept = kept_evidence(published, guarantees, opa)
         if kept is None and not examines:
             return None
-        scenarios = parse_document(text, SCENARIOS, Scenarios)
-        draft = _Draft.of(published, scenarios)
-        return draft.known(kept, guarantees, opa) if kept else draft.examined(guarantees, opa)
+        draft = _Draft.of(published, parse_document(text, SCENARIOS, Scenarios))
+        known = draft.known(kept, guarantees, opa) if kept is not None else None
+        return draft.examined(guarantees, opa) if known is None and examines else known
     except IronCurtainError:
         return None  # whatever is wrong, the compile finds it in what it makes itself
 
@@ -172,9 +172,12 @@ class _Draft:
         demanded = scenarios.model_copy(update={"entries": entries})
         return cls(published, Bundle.build(kept, metadata), scenarios, demanded)
 
-    def known(self, kept: KeptEvidence, guarantees: Guarantees | None, opa: Opa) -> Expected:
+    def known(self, kept: KeptEvidence, guarantees: Guarantees | None, opa: Opa) -> Expected | None:
+        """Return the policy as an earlier compile found it, None where what was kept is not of this one."""
         tests = {path: data for path, data in self.published.files.items() if path.endswith(f"/{TESTS}")}
         bundle = self.untested.with_files(tests)
+        if not kept.verification.ok or kept.verification.revision != bundle.revision:
+            return None
         decide = Once(partial(decide_all, bundle, self.demanded, OpaCommand(opa)))
         evidence = KnownEvidence(bundle, self.demanded, guarantees, opa, decide, parts=kept.parts)
         records = tuple(entry for entry in self.scenarios.scenarios if entry.origin == RECORD)

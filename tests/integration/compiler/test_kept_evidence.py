@@ -63,8 +63,12 @@ def test_what_is_unchanged_is_not_examined_again_and_says_so(project: Notes) -> 
         lambda file: file.write_text("{}"),
         lambda file: file.write_text(file.read_text()[:-1]),
         lambda file: file.write_text(file.read_text().replace("kept-evidence/v1", "kept-evidence/v2")),
+        lambda file: file.write_text(file.read_text().replace('"revision":"sha256:', '"revision":"sha256:0')),
+        lambda file: file.write_text(
+            file.read_text().replace('"ok":true,"revision"', '"ok":false,"revision"')
+        ),
     ],
-    ids=["writable file", "writable directory", "empty", "cut off", "newer"],
+    ids=["writable file", "writable directory", "empty", "cut off", "newer", "of another", "failed"],
 )
 def test_what_others_could_have_written_or_is_damaged_counts_for_nothing(
     project: Notes, spoil: Callable[[Path], object]

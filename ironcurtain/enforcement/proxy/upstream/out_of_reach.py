@@ -169,8 +169,15 @@ async def explained(
 
 
 async def _refused(launcher: SandboxLauncher, server: str, before: int, *, seconds: float) -> list[str]:
-    """Return what a server was refused meanwhile, of which the sandbox may tell a moment after the answer."""
+    """Return what a server was refused meanwhile, of which the sandbox may tell a moment after the answer.
+
+    It tells one thing after another: what it has told is all when for one moment nothing was added.
+    """
     end = anyio.current_time() + seconds
-    while not (seen := launcher.violations(server)[before:]) and anyio.current_time() < end:  # noqa: ASYNC110 - it is told of in no other way
+    seen = launcher.violations(server)[before:]
+    while anyio.current_time() < end:
         await anyio.sleep(_POLL)
+        told, seen = seen, launcher.violations(server)[before:]
+        if told and told == seen:
+            break
     return seen
