@@ -16,8 +16,8 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailed
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.listing import DEFAULT_TIMEOUT
 from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible

@@ -1,7 +1,7 @@
 """The pipes to one MCP server's process: one message a line, and bounds on what it may write.
 
 What a line means is a matter of whoever reads it: `stdio_transport` hands messages to a session of the SDK,
-`tool_list_session` reads a tool list without it. A server ends with us (`server_process.py`), and one that
+`tool_lists.session` reads a tool list without it. A server ends with us (`server_process.py`), and one that
 breaks a bound is stopped. To whoever reads, that looks like any other end of the connection.
 """
 

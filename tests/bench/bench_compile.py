@@ -14,7 +14,7 @@ from bench.figures import Figures, measure
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.servers.config import load_servers
-from ironcurtain.servers.listing import list_tools
+from ironcurtain.servers.tool_lists.listing import list_tools
 from ironcurtain.servers.tools import saved_document
 
 pytestmark = pytest.mark.bench

@@ -19,7 +19,7 @@ from support.projects.shipped import GENERATED
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.engine.locate import find
 from ironcurtain.servers.config import load_servers
-from ironcurtain.servers.listing import list_tools
+from ironcurtain.servers.tool_lists.listing import list_tools
 
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
 REPETITIONS = 5

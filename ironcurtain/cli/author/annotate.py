@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ironcurtain.compiler.llm.ledger import Ledger
     from ironcurtain.compiler.questions.answers import AnswerCache
     from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
-    from ironcurtain.servers.listing import Tools
+    from ironcurtain.servers.tool_lists.listing import Tools
 
 _FLAGS = ("required", "recursive", "repository")
 _MEANINGS = ("codec", "relative_to", "assume_scheme")
@@ -64,7 +64,7 @@ def command(
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.cli.run.fetching import say, visits
     from ironcurtain.servers.config import load_servers
-    from ironcurtain.servers.recorded import list_or_recorded
+    from ironcurtain.servers.tool_lists.recorded import list_or_recorded
 
     project = read_project(config)
     tools = list_or_recorded(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ironcurtain.compiler.verify.gate_judgement import Gate, GateOutcome
     from ironcurtain.engine.locate import Opa
     from ironcurtain.integrations.gate.reading import Standards
-    from ironcurtain.servers.listing_ahead import ListsAhead
+    from ironcurtain.servers.tool_lists.ahead import ListsAhead
 
 _PATHS = {
     "constitution": "The constitution, in Markdown.",
@@ -225,7 +225,7 @@ def _lists_ahead(servers: str, *, saved: bool, offline: bool) -> Iterator[ListsA
         yield None
         return
     from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
-    from ironcurtain.servers.listing_ahead import listing_ahead
+    from ironcurtain.servers.tool_lists.ahead import listing_ahead
 
     with listing_ahead(Path(servers), contained_visits, saved=saved) as ahead:
         yield ahead

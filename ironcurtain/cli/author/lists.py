@@ -184,7 +184,7 @@ def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) 
     from ironcurtain.decision.roles import Registry
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.config import load_servers
-    from ironcurtain.servers.listing import list_tools
+    from ironcurtain.servers.tool_lists.listing import list_tools
     from ironcurtain.system.files import load
 
     servers, starter = load_servers(project.path("servers")), visits()

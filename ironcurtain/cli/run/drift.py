@@ -69,7 +69,7 @@ def command(
     from ironcurtain.cli.run.fetching import visits
     from ironcurtain.compiler.annotate.tool_texts import text_findings
     from ironcurtain.servers.config import load_servers
-    from ironcurtain.servers.listing import list_reachable
+    from ironcurtain.servers.tool_lists.listing import list_reachable
 
     policy = read_policy(bundle, config, scenarios, **trust)
     configured = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))

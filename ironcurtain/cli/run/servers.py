@@ -98,7 +98,7 @@ def add(
     from ironcurtain.integrations.clients.servers_file import Permissions
     from ironcurtain.servers.config import check_servers
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched
-    from ironcurtain.servers.listing import list_tools
+    from ironcurtain.servers.tool_lists.listing import list_tools
 
     project = read_project(config)
     entry = entry_of(words, env, cwd)

@@ -61,7 +61,7 @@ def command(*, server: str, servers: str, timeout: float, sample: tuple[str, str
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.run.fetching import visits
     from ironcurtain.servers.config import load_servers
-    from ironcurtain.servers.listing import list_tools
+    from ironcurtain.servers.tool_lists.listing import list_tools
     from ironcurtain.servers.tools import saved_document
 
     config = load_servers(Path(servers))

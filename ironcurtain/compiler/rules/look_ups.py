@@ -10,8 +10,8 @@ from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leave
 from ironcurtain.decision.canonical.pointers import EVERY, escape, tokens
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.records import FactType
-from ironcurtain.servers.listing import Tools
 from ironcurtain.servers.samples import ToolSamples
+from ironcurtain.servers.tool_lists.listing import Tools
 from ironcurtain.servers.tools import schema_problem
 from ironcurtain.system.frozen import JsonValue
 

@@ -20,7 +20,7 @@ BEFORE = {
     "ironcurtain.decision.on_this_machine": {"anyio", "mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
     "ironcurtain.enforcement.sandbox.launcher": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
     # What is loaded before a tool list is read.
-    "ironcurtain.servers.listing_ahead": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    "ironcurtain.servers.tool_lists.ahead": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
     # What is loaded before OPA checks a bundle, and what a gate needs beside that.
     "ironcurtain.compiler.verify.rego_check": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
     "ironcurtain.integrations.gate.reading": {"mcp", "mcp_types", *WEB, *MODELS, *FEW} - {"ruamel"},

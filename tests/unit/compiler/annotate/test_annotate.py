@@ -22,7 +22,7 @@ from ironcurtain.errors import (
     UnconfirmedArgumentError,
 )
 from ironcurtain.model.annotations import Annotations, IdentifierRole
-from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.tool_lists.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.settings import load_settings
 

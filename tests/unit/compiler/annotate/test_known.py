@@ -20,7 +20,7 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError
 from ironcurtain.model.known import KnownServer
-from ironcurtain.servers.listing import Tools
+from ironcurtain.servers.tool_lists.listing import Tools
 from ironcurtain.servers.tools import ToolListing, tool_digest
 
 COLLECTION = shipped_collection()

@@ -15,7 +15,7 @@ from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import FileError, ServerConfigError
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config import load_servers
-from ironcurtain.servers.listing import list_tools
+from ironcurtain.servers.tool_lists.listing import list_tools
 from ironcurtain.settings import Settings, load_settings
 from ironcurtain.system.files import load
 

@@ -12,13 +12,13 @@ from fixtures.listing_server import MANNERS
 from mcp import Client
 from mcp_types import version
 
-from ironcurtain.servers import tool_list_session
 from ironcurtain.servers.server_process import ServerProcess, ServerStart
 from ironcurtain.servers.stdio_transport import connect_pipes
-from ironcurtain.servers.tool_list_session import open_session
+from ironcurtain.servers.tool_lists import session as tool_list_session
+from ironcurtain.servers.tool_lists.session import open_session
 from ironcurtain.servers.tools import ToolListing
 
-SERVER = Path(__file__).parents[2] / "fixtures" / "listing_server.py"
+SERVER = Path(__file__).parents[3] / "fixtures" / "listing_server.py"
 LISTED = {
     "plain": ["read"],
     "full": ["read"],

@@ -21,8 +21,8 @@ from anyio.from_thread import start_blocking_portal
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.listing import DEFAULT_TIMEOUT, LiveReader, is_started
-from ironcurtain.servers.live import Each, Listener, Outcome, list_each, list_side_by_side
+from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT, LiveReader, is_started
+from ironcurtain.servers.tool_lists.live import Each, Listener, Outcome, list_each, list_side_by_side
 
 Visits = Callable[[Callable[[str], None]], ServerLauncher]
 """Makes what starts servers, given who is told what a person must know of that."""

@@ -12,7 +12,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher, Start
-from ironcurtain.servers.tool_list_session import open_session
+from ironcurtain.servers.tool_lists.session import open_session
 from ironcurtain.servers.tools import ToolListing, check_tools
 from ironcurtain.system.text import visible
 

@@ -19,9 +19,9 @@ from typing import Any
 import anyio
 from pydantic_core import from_json, to_json
 
-from ironcurtain.servers.listed_tool import ToolPage
 from ironcurtain.servers.server_pipes import ServerPipes, open_pipes
 from ironcurtain.servers.server_process import ServerProcess
+from ironcurtain.servers.tool_lists.listed_tool import ToolPage
 from ironcurtain.servers.tools import ToolListing
 
 US = {"name": "ironcurtain", "version": "1"}

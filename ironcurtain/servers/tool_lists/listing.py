@@ -13,7 +13,7 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.live import Each, all_listed, list_each
+from ironcurtain.servers.tool_lists.live import Each, all_listed, list_each
 from ironcurtain.servers.tools import ToolListing, read_saved_tools
 from ironcurtain.system.text import quoted
 

@@ -16,10 +16,10 @@ from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import ServerLauncher, Start
-from ironcurtain.servers.listing import list_tools
-from ironcurtain.servers.listing_ahead import listing_ahead
+from ironcurtain.servers.tool_lists.ahead import listing_ahead
+from ironcurtain.servers.tool_lists.listing import list_tools
 
-SERVER = Path(__file__).parents[2] / "fixtures" / "tiny_server.py"
+SERVER = Path(__file__).parents[3] / "fixtures" / "tiny_server.py"
 VISITS = contained_visits(lambda _: None)
 WHY = "this machine cannot contain servers"
 
@@ -29,6 +29,8 @@ def entry(mode: str, **more: Any) -> dict[str, Any]:
 
 
 def written(directory: Path, **servers: dict[str, Any]) -> Path:
+    for server in servers.values():
+        server["args"] = [*server["args"], str(directory)]  # which it does not read, and we know it by
     path = directory / "mcp-servers.json"
     path.write_text(json.dumps({"mcpServers": servers}))
     return path
@@ -45,13 +47,13 @@ def incapable(_: Callable[[str], None]) -> ServerLauncher:
     return start
 
 
-def running() -> list[str]:
-    """Return the command lines of the servers that run now."""
+def running(directory: Path) -> list[str]:
+    """Return the command lines of the servers that were written there and run now."""
     lines = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(FileNotFoundError, ProcessLookupError):
             lines.append(file.read_text())
-    return [line for line in lines if str(SERVER) in line]
+    return [line for line in lines if f"{directory}\0" in line]
 
 
 def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Path) -> None:
@@ -61,7 +63,7 @@ def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Pa
         tools = list_tools(load_servers(path), unused, read=ahead.reader(said.append))
     assert tools == list_tools(load_servers(path), VISITS)
     assert [note for note in said if "NOT CONTAINED" in note] == said != []
-    assert not running()
+    assert not running(tmp_path)
 
 
 def test_another_configuration_than_the_one_that_was_read_is_read_anew(tmp_path: Path) -> None:
@@ -93,7 +95,7 @@ def test_what_is_wrong_with_a_server_is_raised_where_its_list_is_asked_for(tmp_p
     with listing_ahead(path, contained_visits) as ahead, pytest.raises(ServerFailedError) as caught:
         list_tools(load_servers(path), unused, read=ahead.reader(lambda _: None))
     assert str(caught.value.where) == "one"
-    assert not running()
+    assert not running(tmp_path)
 
 
 def test_that_servers_cannot_be_contained_is_raised_where_lists_are_asked_for(tmp_path: Path) -> None:
@@ -107,14 +109,14 @@ def test_that_servers_cannot_be_contained_is_raised_where_lists_are_asked_for(tm
 def test_an_error_ends_servers_that_hang(tmp_path: Path, error: BaseException) -> None:
     def fail() -> None:
         with listing_ahead(written(tmp_path, one=entry("hangs")), contained_visits):
-            assert running()
+            assert running(tmp_path)
             raise error
 
     with pytest.raises(type(error)):
         fail()
     # What was killed may not have been told so yet.
     for _ in range(100):
-        if not running():
+        if not running(tmp_path):
             return
         time.sleep(0.1)
-    raise AssertionError(running())
+    raise AssertionError(running(tmp_path))

@@ -10,8 +10,8 @@ from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.listing import LiveReader, Tools, is_started, list_tools
-from ironcurtain.servers.live import list_each
+from ironcurtain.servers.tool_lists.listing import LiveReader, Tools, is_started, list_tools
+from ironcurtain.servers.tool_lists.live import list_each
 from ironcurtain.servers.tools import read_saved_tools, saved_document
 from ironcurtain.system import json_text
 

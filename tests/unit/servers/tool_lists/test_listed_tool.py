@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp_types import ListToolsResult, methods
 from pydantic import ValidationError
 
-from ironcurtain.servers.listed_tool import ToolPage
+from ironcurtain.servers.tool_lists.listed_tool import ToolPage
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "object", "true", "dark", "any"])

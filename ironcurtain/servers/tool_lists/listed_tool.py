@@ -1,7 +1,7 @@
 """A tool in the protocol's own spelling: the members that the protocol knows, and no others.
 
 They are those of the SDK's models, which take longer to load than most servers to start; the digest of all
-that a client is told of a tool is the same by either (`tests/unit/servers/test_listed_tool.py`).
+that a client is told of a tool is the same by either (`tests/unit/servers/tool_lists/test_listed_tool.py`).
 """
 
 from __future__ import annotations
