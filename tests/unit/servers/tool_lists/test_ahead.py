@@ -56,6 +56,15 @@ def running(directory: Path) -> list[str]:
     return [line for line in lines if f"{directory}\0" in line]
 
 
+def becomes(condition: Callable[[], object]) -> bool:
+    """Tell whether something is so soon: what is started or killed needs a moment to be seen so."""
+    for _ in range(100):
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
 def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Path) -> None:
     path = written(tmp_path, one=entry("good"), two=entry("changed"))
     said: list[str] = []
@@ -109,14 +118,9 @@ def test_that_servers_cannot_be_contained_is_raised_where_lists_are_asked_for(tm
 def test_an_error_ends_servers_that_hang(tmp_path: Path, error: BaseException) -> None:
     def fail() -> None:
         with listing_ahead(written(tmp_path, one=entry("hangs")), contained_visits):
-            assert running(tmp_path)
+            assert becomes(lambda: running(tmp_path))
             raise error
 
     with pytest.raises(type(error)):
         fail()
-    # What was killed may not have been told so yet.
-    for _ in range(100):
-        if not running(tmp_path):
-            return
-        time.sleep(0.1)
-    raise AssertionError(running(tmp_path))
+    assert becomes(lambda: not running(tmp_path))
