@@ -83,9 +83,15 @@ class LastWords:
         return ServerFailedError(f"the server {what}", where=name, hint=hint)
 
 
-def cause(error: BaseException) -> str:
-    """Return what an exception of the SDK says, escaped; of a group, what its first one says."""
+def first_of(error: BaseException) -> BaseException:
+    """Return the first exception of a group; one that is none as it is."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def cause(error: BaseException) -> str:
+    """Return what an exception of the SDK says, escaped; of a group, what its first one says."""
+    error = first_of(error)
     text = visible(str(error)).strip()
     return f"{text[:300]} ({type(error).__name__})" if text else type(error).__name__

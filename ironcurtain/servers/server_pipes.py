@@ -96,7 +96,9 @@ class ServerPipes(ABC, Generic[M]):
                 message, fault = self._bounded(line)
             if fault:
                 return fault
-            if message is not None and not await self.hand_on(message):
+            if message is None:
+                await asyncio.sleep(0)  # of what is no message there may be a lot
+            elif not await self.hand_on(message):
                 return ""
 
     def _bounded(self, line: bytes) -> tuple[M | None, str]:
@@ -152,6 +154,11 @@ class ServerPipes(ABC, Generic[M]):
             self.no_more()
             raise anyio.BrokenResourceError from None
         self._server.stdin.write(line)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the server has not read yet what it was told."""
+        return self._server.stdin.transport.get_write_buffer_size() > 0
 
     def close(self) -> None:
         """Take nothing more, from neither side."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -205,8 +205,10 @@ def command(
             sign=chosen_signer(sign=sign, key=key),
             ahead=ahead,
         )
+        telling = ahead.telling() if ahead is not None else nullcontext()
         with closing(_progress(ledger, quiet=quiet, brief=brief)) as progress:
-            built = build(sources, options, engine, progress)
+            with telling:
+                built = build(sources, options, engine, progress)
             for line in () if brief else _lines(built):
                 progress.show(line)
             if not brief:

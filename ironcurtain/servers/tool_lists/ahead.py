@@ -76,8 +76,10 @@ class ListsAhead(Listener):
         self._config = config
         self._lists: Future[Each] = Future()
         self._waiting = set(config.servers) if config is not None else set()
+        self._ended: Future[None] = Future()
         self._each: Each = {}
         self._notes: list[str] = []
+        self._say: Callable[[str], None] | None = None
 
     def reader(self, say: Callable[[str], None]) -> LiveReader:
         """Return what takes these lists if they are those asked for, and else reads them anew.
@@ -90,11 +92,30 @@ class ListsAhead(Listener):
             if config != self._config:
                 return list_each(config, starter, seconds)
             lists = self._lists.result()
-            for note in self._notes:
-                say(note)
+            self._say = say
+            self._tell()
             return lists
 
         return read
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Tell at the end of the block what was seen of servers after their lists were taken."""
+        try:
+            yield
+        except Exception:
+            self._tell_to_the_end()
+            raise
+        self._tell_to_the_end()
+
+    def _tell_to_the_end(self) -> None:
+        if self._say is not None:
+            self._ended.result()
+            self._tell()
+
+    def _tell(self) -> None:
+        while self._notes and self._say is not None:
+            self._say(self._notes.pop(0))
 
     async def read(self, visits: Visits) -> None:
         """Read the lists. What keeps them from being read is raised where they are asked for."""
@@ -109,6 +130,7 @@ class ListsAhead(Listener):
                 raise
         finally:
             self._wait_no_longer()
+            self._ended.set_result(None)
 
     def running(self, server: str) -> None:
         """Take note that a server has been started."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import quoted
 
 
 class _Told(BaseModel):
@@ -72,11 +73,18 @@ class ListedTool(_Told):
                 of objects, too.
 
         Raises:
-            ValidationError: If one is none of the protocol.
+            ValueError: If one is none of the protocol; it says which.
         """
-        _SchemaRoot.model_validate(self.input_schema)
+        schemas = {"inputSchema": self.input_schema}
         if of_handshake and self.output_schema is not None:
-            _SchemaRoot.model_validate(self.output_schema)
+            schemas["outputSchema"] = self.output_schema
+        for member, schema in schemas.items():
+            try:
+                _SchemaRoot.model_validate(schema)
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = ".".join(map(str, (member, *first["loc"])))
+                raise ValueError(f"the tool {quoted(self.name)} has {place}: {first['msg']}") from None
 
 
 class ToolPage(_Told):
@@ -84,3 +92,11 @@ class ToolPage(_Told):
 
     tools: list[ListedTool]
     next_cursor: str | None = None
+
+
+class StatelessPage(ToolPage):
+    """One page of a tool list in the stateless protocol."""
+
+    cache_scope: Literal["private", "public"]
+    ttl_ms: int
+    result_type: str

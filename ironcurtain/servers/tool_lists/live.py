@@ -10,9 +10,9 @@ import anyio
 from ironcurtain.errors import IronCurtainError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.connect import LastWords, cause, parameters
+from ironcurtain.servers.connect import LastWords, cause, first_of, parameters
 from ironcurtain.servers.launching import ServerLauncher, Start
-from ironcurtain.servers.tool_lists.session import open_session
+from ironcurtain.servers.tool_lists.session import ServerAnswerError, open_session
 from ironcurtain.servers.tools import ToolListing, check_tools
 from ironcurtain.system.text import visible
 
@@ -109,7 +109,9 @@ async def _list_one(
     except IronCurtainError as error:
         failed = error
     except Exception as error:  # noqa: BLE001 - whatever is raised, this server failed
-        failed = words.failed(name, f"failed: {cause(error)}")
+        first = first_of(error)
+        why = visible(str(first)) if isinstance(first, ServerAnswerError) else cause(first)
+        failed = words.failed(name, f"failed: {why}")
     else:
         return
     listener.listed(name, ([failed], ()))

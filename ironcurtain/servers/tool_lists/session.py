@@ -17,11 +17,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
 from ironcurtain.servers.server_pipes import ServerPipes, open_pipes
 from ironcurtain.servers.server_process import ServerProcess
-from ironcurtain.servers.tool_lists.listed_tool import ToolPage
+from ironcurtain.servers.tool_lists.greeting import Discovered, Greeting
+from ironcurtain.servers.tool_lists.listed_tool import StatelessPage, ToolPage
 from ironcurtain.servers.tools import ToolListing
 
 US = {"name": "ironcurtain", "version": "1"}
@@ -34,10 +36,11 @@ HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _DISCOVERY_SECONDS = 10.0
 _MAX_PAGES = 100
 _LONGEST_NUMBER = 18
+_MAX_SAID = 300
+_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _UNSUPPORTED_VERSION = -32022
 _METHOD_NOT_FOUND = -32601
 _META = "io.modelcontextprotocol/"
-_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
 class ServerAnswerError(Exception):
@@ -48,11 +51,14 @@ class ServerAnswerError(Exception):
         supported: The versions of the protocol that it says it speaks; None where it does not say.
     """
 
-    def __init__(self, error: Mapping[str, Any]) -> None:
-        """Take the member `error` of an answer."""
-        super().__init__(str(error.get("message", "")))
-        self.code = error.get("code")
-        data = error.get("data")
+    def __init__(self, method: str, error: Mapping[str, Any] | None) -> None:
+        """Take the method that was asked for, and the member `error` of the answer; None where none came."""
+        if error is None:
+            super().__init__(f"it closed the connection before it answered {method}")
+        else:
+            super().__init__(f"it answered {method} with an error: {error['message'][:_MAX_SAID]}")
+        self.code = error["code"] if error is not None else None
+        data = error.get("data") if error is not None else None
         supported = data.get("supported") if isinstance(data, dict) else None
         self.supported: list[Any] | None = supported if isinstance(supported, list) else None
 
@@ -61,9 +67,6 @@ class ServerAnswerError(Exception):
         """Whether it names the versions that it speaks, and none of them begins with a handshake."""
         named = self.supported if self.code == _UNSUPPORTED_VERSION else None
         return named is not None and not any(version in named for version in HANDSHAKE)
-
-
-_CLOSED = {"message": "Connection closed"}
 
 
 @asynccontextmanager
@@ -102,10 +105,11 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
             ValueError: If its answer is none of the protocol, or the list has no end.
         """
         await self._agree()
+        of_era = StatelessPage if self._envelope else ToolPage
         tools: list[ToolListing] = []
         params: dict[str, Any] = {}
         for _ in range(_MAX_PAGES):
-            page = ToolPage.model_validate(await self._ask("tools/list", {**params, **self._envelope}))
+            page = of_era.model_validate(await self._ask("tools/list", {**params, **self._envelope}))
             for tool in page.tools:
                 tool.check_schemas(of_handshake=not self._envelope)
             tools += [ToolListing.of(tool.told) for tool in page.tools]
@@ -144,16 +148,18 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
             if error.rules_handshake_out or self._is_over:
                 raise
             return False
-        versions = found.get("supportedVersions")
-        speaks = isinstance(versions, list) and version in versions
+        try:
+            speaks = version in Discovered.model_validate(found).supported_versions
+        except ValidationError:
+            speaks = False
         self._envelope = {"_meta": envelope} if speaks else {}
         return speaks
 
     async def _shake_hands(self) -> None:
         greeting = {"protocolVersion": HANDSHAKE[-1], "capabilities": {}, "clientInfo": US}
-        version = (await self._ask("initialize", greeting)).get("protocolVersion")
-        if version not in HANDSHAKE:
-            raise ValueError(f"Unsupported protocol version from the server: {version}")
+        answer = Greeting.model_validate(await self._ask("initialize", greeting))
+        if answer.protocol_version not in HANDSHAKE:
+            raise ValueError(f"Unsupported protocol version from the server: {answer.protocol_version}")
         await self._tell({"method": "notifications/initialized"})
 
     # -- messages -------------------------------------------------------------------------------
@@ -165,18 +171,18 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
             ServerAnswerError: The server's own error; that it has ended.
         """
         if self._is_over:
-            raise ServerAnswerError(_CLOSED)
+            raise ServerAnswerError(method, None)
         number = next(self._numbers)
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
             await self._tell({"id": number, "method": method, **({"params": params} if params else {})})
             message = await answer
         except _GONE:
-            raise ServerAnswerError(_CLOSED) from None
+            raise ServerAnswerError(method, None) from None
         finally:
             del self._waiting[number]
         if "error" in message:
-            raise ServerAnswerError(message["error"])
+            raise ServerAnswerError(method, message["error"])
         result: dict[str, Any] = message["result"]
         return result
 
@@ -186,29 +192,30 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
     def parse(self, line: bytes) -> tuple[dict[str, Any] | None, str]:
         """Return a line's message, as its base says."""
         try:
-            message = from_json(line)
+            message = _message(from_json(line))
         except ValueError:
+            message = None
+        if message is None:
             return None, self.garbage(line)
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            return None, self.garbage(line)
-        if isinstance(message.get("method"), str):
-            return message, self.unasked(len(line))
-        is_answer = isinstance(message.get("error"), dict) or isinstance(message.get("result"), dict)
-        return (message, "") if is_answer else (None, self.garbage(line))
+        return message, self.unasked(len(line)) if "method" in message else ""
 
     async def hand_on(self, message: dict[str, Any]) -> bool:
         """Take an answer to whoever waits for it, and refuse a request."""
-        if "method" in message:
-            if "id" in message:
-                await self._refuse(message)
-            return True
         waiting = self._waiting.get(_number(message.get("id")))
-        if waiting is not None and not waiting.done():
+        if "method" in message:
+            await self._refuse(message)
+        elif waiting is not None and not waiting.done():
             waiting.set_result(message)
+        await asyncio.sleep(0)  # however much it writes, the others get their turns
         return True
 
     async def _refuse(self, request: Mapping[str, Any]) -> None:
-        """Answer what a server asks of its client: that we are there, and nothing else."""
+        """Answer what a server asks of its client: that we are there, and nothing else.
+
+        One that does not read what it is told gets no more of it: its list must not wait for that.
+        """
+        if "id" not in request or self.is_behind:
+            return
         refusal = {"code": _METHOD_NOT_FOUND, "message": "Method not found"}
         outcome = {"result": {}} if request["method"] == "ping" else {"error": refusal}
         try:
@@ -221,13 +228,29 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
         self._is_over = True
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_result({"error": _CLOSED})
+                waiting.set_exception(anyio.ClosedResourceError())
+
+
+def _message(parsed: object) -> dict[str, Any] | None:
+    """Return the message that parsed JSON is: an error, a request or notification, or a result."""
+    if not isinstance(parsed, dict) or parsed.get("jsonrpc") != "2.0":
+        return None
+    id_, method, error = parsed.get("id"), parsed.get("method"), parsed.get("error")
+    has_id = type(id_) is int or isinstance(id_, str)
+    if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
+        return {"id": id_, "error": error} if has_id or id_ is None else None
+    if isinstance(method, str) and isinstance(parsed.get("params"), dict | None):
+        return {"id": id_, "method": method} if has_id else {"method": method}
+    return (
+        {"id": id_, "result": parsed["result"]} if has_id and isinstance(parsed.get("result"), dict) else None
+    )
 
 
 def _number(id_: object) -> int:
     """Return the number of a request that an id is, which may come back as a text; 0 for every other."""
     if type(id_) is int:
         return id_
-    if isinstance(id_, str) and id_.isascii() and id_.isdigit() and len(id_) <= _LONGEST_NUMBER:
-        return int(id_)
-    return 0
+    try:
+        return int(id_) if isinstance(id_, str) and len(id_) <= _LONGEST_NUMBER else 0
+    except ValueError:
+        return 0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
@@ -73,6 +74,40 @@ def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Pa
     assert tools == list_tools(load_servers(path), VISITS)
     assert [note for note in said if "NOT CONTAINED" in note] == said != []
     assert not running(tmp_path)
+
+
+def telling_late(say: Callable[[str], None]) -> ServerLauncher:
+    """Tell of each server when it has ended, as a sandbox may."""
+
+    def starter(config: ServerConfig) -> Start:
+        start = contained_visits(say)(config)
+
+        @asynccontextmanager
+        async def started(name: str, *how: Any) -> AsyncIterator[Any]:
+            async with start(name, *how) as session:
+                yield session
+            await anyio.sleep(0.3)
+            say(f"{name} has ended")
+
+        return started
+
+    return starter
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_seen_of_a_server_at_its_end_is_told(tmp_path: Path, *, fails: bool) -> None:
+    path = written(tmp_path, one=entry("good"), two=entry("good"))
+    said: list[str] = []
+
+    def use() -> None:
+        with listing_ahead(path, telling_late) as ahead, ahead.telling():
+            list_tools(load_servers(path), unused, read=ahead.reader(said.append))
+            if fails:
+                raise ServerFailedError("another")
+
+    with pytest.raises(ServerFailedError) if fails else nullcontext():
+        use()
+    assert sorted(note for note in said if "has ended" in note) == ["one has ended", "two has ended"]
 
 
 def test_another_configuration_than_the_one_that_was_read_is_read_anew(tmp_path: Path) -> None:

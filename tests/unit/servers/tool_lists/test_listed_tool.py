@@ -69,7 +69,7 @@ def told(tool: dict[str, Any], version: str) -> dict[str, Any] | None:
     try:
         (listed,) = ToolPage.model_validate({"tools": [tool]}).tools
         listed.check_schemas(of_handshake=version != "2026-07-28")
-    except ValidationError:
+    except ValueError:
         return None
     return listed.told
 

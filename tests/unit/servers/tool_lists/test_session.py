@@ -27,6 +27,9 @@ LISTED = {
     "never-discovers": ["read"],
     "paged": ["first", "second"],
     "numbers-as-text": ["read"],
+    "all-members": ["read"],
+    "nonsense-beside": ["read"],
+    "stateless-nonsense": ["read"],
     "asks": ["read"],
     "chatty": ["read"],
     "old-version": ["read"],
@@ -37,9 +40,12 @@ FAILED = {
     "refuses": "no tools today",
     "unknown-version": "1999-01-01",
     "disjoint": "Unsupported",
-    "ends": "Connection closed",
+    "names-nothing": "serverInfo",
+    "offers-nonsense": "capabilities.tools",
+    "stateless-with-less": "cacheScope",
+    "ends": "closed the connection before it answered tools/list",
     "no-text": "name",
-    "no-object": "type",
+    "no-object": 'the tool "read" has inputSchema.type',
     "no-schema": "inputSchema",
     "no-list": "tools.0",
 }
@@ -86,7 +92,28 @@ def root_cause(error: BaseException) -> str:
 
 
 def test_every_manner_is_tested() -> None:
-    assert LISTED.keys() | FAILED.keys() == MANNERS.keys()
+    assert LISTED.keys() | FAILED.keys() | {"floods"} == MANNERS.keys()
+
+
+def test_while_a_server_floods_others_get_their_turns() -> None:
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            await anyio.sleep(0.01)
+            turns += 1
+
+    async def visit() -> None:
+        async with anyio.create_task_group() as tasks:
+            with anyio.move_on_after(2):
+                async with open_session(await started("floods"), lambda _: None, lambda _: None) as session:
+                    tasks.start_soon(take_turns)
+                    await session.tools()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(visit)
+    assert turns > 10
 
 
 @pytest.mark.parametrize("manner", LISTED)
