@@ -1,4 +1,4 @@
-"""Work in a thread of the background; where nobody waits for it any more, its programs end."""
+"""Work in a thread of the background; where nobody waits for it any more, its processes end."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ T = TypeVar("T")
 
 
 class _ProcessScope:
-    """The programs that one piece of work runs, and what it has others do in the background."""
+    """What ends the processes that one piece of work waits for, and those of what it has others do for it."""
 
     def __init__(self, outer: _ProcessScope | None) -> None:
         self.outer = outer
         self._lock = threading.Lock()
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._ends: set[Callable[[], None]] = set()
         self._over = False
 
     @contextmanager
-    def runs(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def waits(self, end: Callable[[], None]) -> Iterator[None]:
         with self._lock:
-            self._running.add(process)
+            self._ends.add(end)
             over = self._over
         if over:
-            kill_group(process)
+            end()
         try:
             yield
         finally:
             with self._lock:
-                self._running.discard(process)
+                self._ends.discard(end)
 
     def end(self) -> None:
         with self._lock:
             self._over = True
-            for process in self._running:
-                kill_group(process)
+            for end in self._ends:
+                end()
 
 
 _SCOPE: ContextVar[_ProcessScope | None] = ContextVar("process_scope", default=None)
@@ -122,12 +122,16 @@ def within_scope(work: Callable[[G], T]) -> Callable[[G], T]:
 
 
 @contextmanager
-def watched(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Let a program end with the work that started it, if that is done in the background."""
+def ended_by(end: Callable[[], None]) -> Iterator[None]:
+    """Have a process ended with the work that waits for it in this block, if that is done in the background.
+
+    Args:
+        end: Ends the process, however often it is called.
+    """
     with ExitStack() as stack:
         scope = _SCOPE.get()
         while scope is not None:
-            stack.enter_context(scope.runs(process))
+            stack.enter_context(scope.waits(end))
             scope = scope.outer
         yield
 

@@ -6,9 +6,10 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from ironcurtain.system.background import kill_group, watched
+from ironcurtain.system.background import ended_by, kill_group
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def run(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    with process, watched(process):
+    with process, ended_by(partial(kill_group, process)):
         try:
             stdout, stderr = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:

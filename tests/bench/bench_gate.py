@@ -17,7 +17,8 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.locate import find
 from ironcurtain.integrations.gate.checks.all_checks import run_checks
-from ironcurtain.integrations.gate.reading import GateInputs, read_policy_under_review
+from ironcurtain.integrations.gate.inputs import GateInputs
+from ironcurtain.integrations.gate.reading import read_policy_under_review
 
 pytestmark = pytest.mark.bench
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
-from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.sequences.steps import follow_steps
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
+
+if TYPE_CHECKING:
+    from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 
 RECORD = "generated"
 """The origin of scenarios whose expectation was taken from the policy: they demand nothing."""

@@ -17,7 +17,7 @@ from ironcurtain.system.text import visible
 if TYPE_CHECKING:
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.engine.locate import Opa
-    from ironcurtain.integrations.gate.reading import GateInputs
+    from ironcurtain.integrations.gate.inputs import GateInputs
     from ironcurtain.system.frozen import JsonValue
 
 _SCHEMES = ("http://", "https://")
@@ -82,7 +82,7 @@ def command(
     from ironcurtain.cli.options.signing import default_key, public_beside
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.reading import GateInputs
+    from ironcurtain.integrations.gate.inputs import GateInputs
     from ironcurtain.system.files import read_token
 
     key = Path(verify_key) if verify_key is not None else public_beside(default_key())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,18 +23,16 @@ from ironcurtain.cli.options.options import (
 from ironcurtain.errors import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ironcurtain.analysis.diff.report import Difference
     from ironcurtain.bundle.archive import Bundle
     from ironcurtain.bundle.opening import Trust
     from ironcurtain.compiler.verify.gate_report import Check, GateReport
-    from ironcurtain.engine.command import RegoReport
     from ironcurtain.engine.locate import Opa
     from ironcurtain.integrations.gate.change_approvals import DiffApprovals
     from ironcurtain.integrations.gate.git import Commit
+    from ironcurtain.integrations.gate.head_start import HeadStart
+    from ironcurtain.integrations.gate.inputs import GateInputs
     from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
-    from ironcurtain.integrations.gate.reading import GateInputs
 
 _PERCENT = Number(0, 100)
 
@@ -111,33 +108,31 @@ def command(
     from ironcurtain.cli.options.signing import verify_signed
     from ironcurtain.cli.output.report_formats import formats_of
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
-    from ironcurtain.compiler.verify.rego_check import check_rego
-    from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
-    from ironcurtain.system.background import in_background
+    from ironcurtain.integrations.gate.head_start import head_start
+    from ironcurtain.integrations.gate.inputs import GateInputs
 
     files = formats_of(output)
     engine = find(Path(opa) if opa else None)
     trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
     path = bundle_or_project(bundle, config)
     read = verify_signed(path, trust, engine)
-    # OPA is at work on the Rego while everything else is loaded.
-    with in_background(partial(check_rego, read, OpaCommand(engine))) as checking:
+    given = GateInputs(
+        bundle=Path(path),
+        config=path_or_none(config),
+        scenarios=path_or_none(scenarios),
+        guarantees=path_or_none(guarantees),
+        approvals=path_or_none(approvals),
+        coverage=fail_under,
+        mutation=mutation,
+        attack=attack,
+    )
+    # OPA and a fork are at work while everything else is loaded.
+    with head_start(read, given, engine) as begun:
         from ironcurtain.cli.output.reports import emit
-        from ironcurtain.integrations.gate.reading import GateInputs
         from ironcurtain.integrations.gate.report import exit_of
 
-        given = GateInputs(
-            bundle=Path(path),
-            config=path_or_none(config),
-            scenarios=path_or_none(scenarios),
-            guarantees=path_or_none(guarantees),
-            approvals=path_or_none(approvals),
-            coverage=fail_under,
-            mutation=mutation,
-            attack=attack,
-        )
-        report = _report(read, trust, engine, given, against, checking.result)
+        report = _report(read, trust, engine, given, against, begun)
     emit(report, format_, files, quiet=quiet)
     return exit_of(report)
 
@@ -148,18 +143,18 @@ def _report(
     engine: Opa,
     given: GateInputs,
     against: str | None,
-    checked: Callable[[], RegoReport],
+    begun: HeadStart,
 ) -> GateReport:
     """Run all checks of a bundle."""
     from ironcurtain.integrations.gate.checks.all_checks import run_published
-    from ironcurtain.integrations.gate.reading import is_alone, read_policy_under_review, run_alone
+    from ironcurtain.integrations.gate.reading import read_policy_under_review, run_alone
     from ironcurtain.integrations.gate.report import gate_report, signature
 
     signed = (signature(read, trust),)
-    if is_alone(given):
-        alone = run_alone(read, checked, archived=given.bundle.is_file(), compared=against is not None)
+    if begun.scenarios is None:
+        alone = run_alone(read, begun.checked, archived=given.bundle.is_file(), compared=against is not None)
         return gate_report("verify", read, engine, signed + alone)
-    reviewed = read_policy_under_review(read, given, engine, datetime.now(UTC).date(), checked)
+    reviewed = read_policy_under_review(read, given, engine, datetime.now(UTC).date(), begun)
     older = _Older.of(against, given, reviewed) if against is not None else None
     checks = signed + run_published(reviewed)
     difference = None

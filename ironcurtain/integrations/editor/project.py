@@ -33,7 +33,8 @@ from ironcurtain.integrations.editor.places import (
     words_at,
 )
 from ironcurtain.integrations.gate.checks.all_checks import run_published
-from ironcurtain.integrations.gate.reading import GateInputs, read_policy_under_review
+from ironcurtain.integrations.gate.inputs import GateInputs
+from ironcurtain.integrations.gate.reading import read_policy_under_review
 from ironcurtain.integrations.gate.report import gate_report
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy

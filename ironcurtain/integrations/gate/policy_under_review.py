@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
@@ -132,13 +131,6 @@ class PolicyUnderReview:
         if not name or not path.is_file():
             return None, None
         return shown_path(path), int(line) if line.isdigit() else None
-
-
-SCENARIOS = "test-scenarios.json"
-"""The file beside a bundle that holds all scenarios it was verified by."""
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def scenario_place(reviewed: PolicyUnderReview, scenario: Scenario, key: str) -> tuple[str, int | None]:

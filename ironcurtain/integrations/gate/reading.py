@@ -24,10 +24,11 @@ from ironcurtain.compiler.verify.gate_report import Check
 from ironcurtain.compiler.verify.verify import verify_itself
 from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
-from ironcurtain.errors import UsageError
 from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
 from ironcurtain.integrations.gate.checks.bundle import tested
-from ironcurtain.integrations.gate.policy_under_review import SCENARIOS, Document, PolicyUnderReview
+from ironcurtain.integrations.gate.head_start import HeadStart
+from ironcurtain.integrations.gate.inputs import SCENARIOS, GateInputs, read_scenarios, scenarios_file
+from ironcurtain.integrations.gate.policy_under_review import Document, PolicyUnderReview
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
@@ -55,32 +56,12 @@ class Standards:
     settings: Settings
 
 
-@dataclass(frozen=True)
-class GateInputs:
-    """What a command line says; None where it leaves that to the project.
-
-    Attributes:
-        bundle: Where the bundle lies.
-        coverage: The least coverage, `mutation` the least mutation score, in percent.
-        attack: Whether calls are respelled.
-    """
-
-    bundle: Path
-    config: Path | None = None
-    scenarios: Path | None = None
-    guarantees: Path | None = None
-    approvals: Path | None = None
-    coverage: float | None = None
-    mutation: float | None = None
-    attack: bool | None = None
-
-
 def read_policy_under_review(
     bundle: Bundle,
     given: GateInputs,
     opa: Opa,
     today: date,
-    checked: Callable[[], RegoReport] | None = None,
+    begun: HeadStart | None = None,
 ) -> PolicyUnderReview:
     """Read everything that speaks about a bundle.
 
@@ -92,7 +73,7 @@ def read_policy_under_review(
         given: What the command line says.
         opa: The engine.
         today: The day on which approvals and waivers are judged.
-        checked: Returns what `check_rego` says of the bundle, where that was begun before.
+        begun: What was begun of it before.
 
     Raises:
         UsageError: If there are no scenarios.
@@ -106,23 +87,23 @@ def read_policy_under_review(
         for name in ("coverage", "mutation", "attack")
         if (value := getattr(given, name)) is not None
     }
-    scenarios_file = given.scenarios or beside / SCENARIOS
-    scenarios = _scenarios(scenarios_file)
+    scenarios = begun.scenarios if begun is not None and begun.scenarios else read_scenarios(given)
+    decide = begun.decide if begun is not None else None
     guarantees = given.guarantees or project.root / project.settings.guarantees
     evidence = Evidence(
         bundle=bundle,
         scenarios=scenarios,
         guarantees=load(guarantees, Guarantees) if given.guarantees or has_content(guarantees) else None,
         opa=opa,
-        decide=Once(partial(decide_all, bundle, scenarios, OpaCommand(opa))),
+        decide=decide or Once(partial(decide_all, bundle, scenarios, OpaCommand(opa))),
     )
     reviewed = _reviewed(evidence, scenarios, project, beside, today)
     matrix = reviewed.matrix_file.path
     return replace(
         reviewed,
         in_archive=given.bundle.is_file(),
-        checked=checked,
-        scenarios_file=Document(scenarios_file),
+        checked=begun.checked if begun is not None else None,
+        scenarios_file=Document(scenarios_file(given)),
         guarantees_file=Document(guarantees),
         matrix=read_bytes(matrix) if matrix.exists() else None,
         approvals_file=Document(given.approvals) if given.approvals else reviewed.approvals_file,
@@ -167,19 +148,6 @@ def _reviewed(
 def _above(published: Path) -> Path:
     """Return the project of a directory without settings: a compile publishes into one of its directories."""
     return published.parent if (published / _PROVENANCE).is_file() else published
-
-
-def _scenarios(path: Path) -> Scenarios:
-    if not path.exists():
-        raise UsageError(
-            f"no scenarios: {path.name} does not exist", where=str(path), hint="Name a file with --scenarios."
-        )
-    return load(path, Scenarios)
-
-
-def is_alone(given: GateInputs) -> bool:
-    """Tell whether no scenarios are named, and none lie beside the bundle."""
-    return given.scenarios is None and not (given.bundle.absolute().parent / SCENARIOS).exists()
 
 
 def run_alone(

@@ -12,7 +12,8 @@ from ironcurtain.compiler.rules.checks.policy import did_you_mean
 from ironcurtain.compiler.verify import report
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.compiler.verify.report import Mismatch, asked_words, clause_mend, clause_words
-from ironcurtain.integrations.gate.policy_under_review import SCENARIOS, scenario_place
+from ironcurtain.integrations.gate.inputs import SCENARIOS
+from ironcurtain.integrations.gate.policy_under_review import scenario_place
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes

@@ -1,0 +1,58 @@
+"""What a command line says about what a gate judges, and the scenarios that it so names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironcurtain.errors import UsageError
+from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.system.files import load
+
+SCENARIOS = "test-scenarios.json"
+"""The file beside a bundle that holds all scenarios it was verified by."""
+
+
+@dataclass(frozen=True)
+class GateInputs:
+    """What a command line says; None where it leaves that to the project.
+
+    Attributes:
+        bundle: Where the bundle lies.
+        coverage: The least coverage, `mutation` the least mutation score, in percent.
+        attack: Whether calls are respelled.
+    """
+
+    bundle: Path
+    config: Path | None = None
+    scenarios: Path | None = None
+    guarantees: Path | None = None
+    approvals: Path | None = None
+    coverage: float | None = None
+    mutation: float | None = None
+    attack: bool | None = None
+
+
+def scenarios_file(given: GateInputs) -> Path:
+    """Return the file of scenarios that is named, or the one beside the bundle."""
+    return given.scenarios or given.bundle.absolute().parent / SCENARIOS
+
+
+def is_alone(given: GateInputs) -> bool:
+    """Tell whether no scenarios are named, and none lie beside the bundle."""
+    return given.scenarios is None and not scenarios_file(given).exists()
+
+
+def read_scenarios(given: GateInputs) -> Scenarios:
+    """Return the scenarios that a bundle is judged in and by.
+
+    Raises:
+        UsageError: If there are none.
+        FileError, FormatError, NewerFormatError: If the file cannot be read.
+    """
+    path = scenarios_file(given)
+    if not path.exists():
+        raise UsageError(
+            f"no scenarios: {path.name} does not exist", where=str(path), hint="Name a file with --scenarios."
+        )
+    return load(path, Scenarios)
