@@ -72,6 +72,8 @@ class PrepareCache:
         self, server: str, tool: ValidatedTool, arguments: dict[str, JsonValue]
     ) -> dict[str, JsonValue] | None:
         """Do step 3; return the filled arguments, None if they do not fit."""
+        if not tool.fits_schema(arguments):
+            return None
         has_root = self._policy.deployment.working_root(server) is not None
         try:
             return tool.validate(arguments, has_working_root=has_root)

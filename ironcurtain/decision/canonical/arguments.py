@@ -124,7 +124,7 @@ class _Call:
         self._check_all_covered(leaves)
         # A path may be relative to another argument, and a remote belongs to the repository argument,
         # so plain leaves come first, then relative ones, then remotes.
-        for leaf in sorted(leaves, key=_STAGE):
+        for leaf in sorted((leaf for leaf in leaves if leaf.roles or leaf.is_branch), key=_STAGE):
             self._judge(leaf)
         self._judge_absent_remotes(leaves)
         for composite in self.tool.composites:
@@ -135,13 +135,12 @@ class _Call:
 
     def _leaves(self) -> Iterator[_Leaf]:
         for argument in self.tool.args:
+            pattern = pointers.steps_of(argument.name)
+            if pattern[0] not in self.given:
+                continue
             names = roles_in_call(argument, self.given)
             roles = [role for role in map(self.around.registry.__getitem__, names) if role.resource]
-            pattern, stage, is_branch = (
-                pointers.steps_of(argument.name),
-                _stage(argument, names),
-                BRANCH_NAME in names,
-            )
+            stage, is_branch = _stage(argument, names), BRANCH_NAME in names
             for steps, value in pointers.matches(self.given, pattern):
                 if value is None and not self._is_element(steps):
                     continue  # it counts as absent: step 3 let it pass
@@ -333,12 +332,15 @@ class _Call:
 
     def _collect(self) -> tuple[Resource, ...]:
         collector = ResourceCollector()
-        order = {steps: place for place, (steps, _) in enumerate(pointers.ends(self.arguments))}
-        # An absent remote stands in no argument; it comes last.
-        for steps in sorted(self.found, key=lambda steps: order.get(steps, len(order))):
+        for steps in self.found if len(self.found) < 2 else self._in_document_order():  # noqa: PLR2004 - nothing to sort
             for resource in self.found[steps]:
                 collector.add(resource)
         return collector.finish(self.around.registry)
+
+    def _in_document_order(self) -> list[tuple[str, ...]]:
+        order = {steps: place for place, (steps, _) in enumerate(pointers.ends(self.arguments))}
+        # An absent remote stands in no argument; it comes last.
+        return sorted(self.found, key=lambda steps: order.get(steps, len(order)))
 
     def _path_places(self, leaves: list[_Leaf]) -> frozenset[tuple[str, ...]]:
         return frozenset(leaf.steps for leaf in leaves if leaf.roles and leaf.roles[0].category == "path")

@@ -9,27 +9,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING
 
-import re2
-
-from ironcurtain.decision.canonical.plain_values import fits_plainly
+from ironcurtain.decision.canonical.plain_values import fits_plainly, plain_schema
 from ironcurtain.decision.canonical.pointers import tokens
+from ironcurtain.decision.canonical.schema_patterns import UnusableSchemaError, compiled_pattern
 from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
     from ironcurtain.decision.canonical.schema_validator import SchemaValidator
 
 _ENDLESS = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems"})
 _MAX_REFERENCES = 8
-
-
-class UnusableSchemaError(ValueError):
-    """The schema cannot be evaluated: it is no schema, or uses what we refuse to evaluate."""
 
 
 class ArgumentSchema:
@@ -52,6 +46,7 @@ class ArgumentSchema:
         self._text = json.dumps(schema)
         self.cost = _cost(self._text)
         self.schema = schema
+        self._plain = plain_schema(schema)
 
     @property
     def properties(self) -> dict[str, dict[str, JsonValue]]:
@@ -70,15 +65,30 @@ class ArgumentSchema:
         return self._followed(child) if isinstance(child, dict) else {}
 
     def checker(self, schemas: Iterable[JsonValue]) -> Callable[[JsonValue], bool | None]:
-        """Return a function that tells whether a value fits some schemas of this one, by the same validator.
+        """Return a function that tells whether a value fits some schemas of this one, as the validator would.
 
         It tells None where that takes too long or refers to what cannot be followed.
         """
-        return self._validator.checker(schemas)
+        parts = tuple(schemas)
+        validated = cache(lambda: self._validator.checker(parts))
+
+        def fits(value: JsonValue) -> bool | None:
+            said = fits_plainly(value, parts) if self._plain is not None else None
+            return validated()(value) if said is None else said
+
+        return fits
+
+    def fits(self, arguments: dict[str, JsonValue]) -> bool:
+        """Tell whether the arguments fit."""
+        said = self._fits_plainly(arguments)
+        return not self._validator.problems(arguments) if said is None else said
 
     def problems(self, arguments: dict[str, JsonValue]) -> list[str]:
         """Return what is wrong with the arguments, in plain words; empty if they fit (at most five)."""
-        return [] if fits_plainly(arguments, self.schema) else self._validator.problems(arguments)
+        return [] if self._fits_plainly(arguments) else self._validator.problems(arguments)
+
+    def _fits_plainly(self, arguments: dict[str, JsonValue]) -> bool | None:
+        return fits_plainly(arguments, [self._plain]) if self._plain is not None else None
 
     @cached_property
     def _validator(self) -> SchemaValidator:
@@ -150,17 +160,3 @@ def _check_patterns(schema: JsonValue, names: Counter[str]) -> int:
     patterns += json_text.members(schema.get("patternProperties"))
     programs: int = sum(compiled_pattern(text).programsize for text in patterns)
     return programs + sum(_check_patterns(child, names) for child in schema.values())
-
-
-def compiled_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type information
-    """Return a schema's pattern, which is searched for.
-
-    Raises:
-        UnusableSchemaError: If it is outside RE2's syntax.
-    """
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern, options)
-    except re2.error:
-        raise UnusableSchemaError(f"the pattern {quoted(pattern)} is outside RE2's syntax") from None

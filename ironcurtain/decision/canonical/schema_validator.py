@@ -18,9 +18,9 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from ironcurtain.decision.canonical.json_schema import compiled_pattern
 from ironcurtain.decision.canonical.plain_values import are_texts
 from ironcurtain.decision.canonical.pointers import join
+from ironcurtain.decision.canonical.schema_patterns import compiled_pattern
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ironcurtain.decision.canonical import pointers
@@ -35,20 +36,14 @@ class ValidatedTool:
         self.schema: ArgumentSchema | None = None
         if annotation.input_schema is not None:
             # A policy is loaded before it is known which of its tools are called.
-            from ironcurtain.decision.canonical.json_schema import (  # noqa: PLC0415 - as above
-                ArgumentSchema,
-                UnusableSchemaError,
-            )
+            from ironcurtain.decision.canonical.json_schema import ArgumentSchema  # noqa: PLC0415 - as above
+            from ironcurtain.decision.canonical.schema_patterns import UnusableSchemaError  # noqa: PLC0415
 
             try:
                 self.schema = ArgumentSchema(annotation.input_schema)
             except UnusableSchemaError as error:
                 self.unusable = str(error)
-        named = {(name,): None for name in annotation.argument_names}
-        annotated = {pointers.steps_of(a.name): None for a in annotation.args}
-        # Whole arguments come first: what is filled in may itself lack members that have defaults.
-        self._places = sorted(named | annotated, key=len)
-        self._fills = '"default":' in json.dumps(annotation.input_schema)
+        self._names = annotation.argument_names
 
     def validate(self, arguments: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return the arguments as judged and sent: validated, with defaults filled in.
@@ -67,6 +62,10 @@ class ValidatedTool:
         self._check_required(arguments)
         return self.filled(arguments, has_working_root=has_working_root)
 
+    def fits_schema(self, arguments: dict[str, JsonValue]) -> bool:
+        """Tell whether arguments fit the schema; `validate` also says why not, which takes the validator."""
+        return not self.unusable and (self.schema is None or self.schema.fits(arguments))
+
     def filled(self, arguments: dict[str, JsonValue], *, has_working_root: bool) -> dict[str, JsonValue]:
         """Return arguments with defaults filled in, whether or not they are valid.
 
@@ -79,15 +78,26 @@ class ValidatedTool:
     def with_defaults(self, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return arguments with the schema's defaults filled in, whether or not they are valid."""
         schema = self.schema
-        if schema is None or not self._fills:
+        if schema is None or not self._with_defaults:
             return arguments
         filled = copied(arguments)
-        for steps in self._places:
+        for steps in self._with_defaults:
             _fill(filled, schema.schema, steps, schema)
         return filled
 
+    @cached_property
+    def _with_defaults(self) -> list[tuple[str, ...]]:
+        """The places that have a default by the schema, or may have one, as those that lie deeper."""
+        schema = self.schema
+        if schema is None or '"default":' not in json.dumps(schema.schema):
+            return []
+        annotated = [pointers.steps_of(argument.name) for argument in self.annotation.args]
+        # Whole arguments come first: what is filled in may itself lack members that have defaults.
+        places = sorted(dict.fromkeys([*((name,) for name in self._names), *annotated]), key=len)
+        return [p for p in places if len(p) > 1 or "default" in schema.below(schema.schema, p[0])]
+
     def _check_names(self, arguments: dict[str, JsonValue]) -> None:
-        unknown = [name for name in arguments if name not in self.annotation.argument_names]
+        unknown = [name for name in arguments if name not in self._names]
         if unknown:
             raise InvalidArgumentsError(
                 f"unknown argument {', '.join(quoted(name) for name in unknown[:5])}. {self._valid_names()}"
@@ -114,7 +124,7 @@ class ValidatedTool:
         return completed
 
     def _valid_names(self) -> str:
-        names = self.annotation.argument_names
+        names = self._names
         return f"Valid arguments: {', '.join(names)}." if names else "The tool takes no arguments."
 
 

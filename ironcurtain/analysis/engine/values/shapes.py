@@ -14,14 +14,17 @@ from functools import cache, cached_property
 from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
-from ironcurtain.decision.canonical.json_schema import compiled_pattern
+from ironcurtain.decision.canonical.schema_patterns import compiled_pattern
 from ironcurtain.system.frozen import JsonValue
 
 TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 _ALL = frozenset(TYPES) - {"integer"}
 _MAX_SHAPES = 64
 _MAX_DEPTH = 12
-_TOLD = frozenset({"$defs", "definitions", "$schema", "$id", "$comment", "format", "default", "examples"})
+_TOLD = frozenset(
+    {"$defs", "definitions", "$schema", "$id", "$comment", "format", "default", "examples", "title"}
+    | {"description", "deprecated", "readOnly", "writeOnly"}
+)
 _JOINED = frozenset({"$ref", "anyOf", "oneOf", "allOf", "items", "properties", "required", "type", "enum"})
 _BOUNDS: dict[str, Callable[[float, float], float]] = {
     "minimum": max, "exclusiveMinimum": max, "minLength": max, "minItems": max,
@@ -234,7 +237,8 @@ def _any_of(alternatives: Sequence[Schemas]) -> Schemas:
 
 def _plain(schema: Mapping[str, JsonValue]) -> SchemaShape:
     """Return the shape of a schema's own keywords, without those that refer to or combine schemas."""
-    left_out = {key for key in schema if key in _restricting() and key not in _UNDERSTOOD}
+    unread = schema.keys() - _UNDERSTOOD
+    left_out = unread and unread & _restricting()
     listed, pattern, step = schema.get("enum"), schema.get("pattern"), schema.get("multipleOf")
     items, members, needed = schema.get("items"), schema.get("properties"), schema.get("required")
     enum = _listed_by_both(

@@ -24,7 +24,7 @@ from ironcurtain.analysis.engine.values.regular import (
     side_of,
 )
 from ironcurtain.analysis.engine.values.regular_syntax import searching, whole
-from ironcurtain.decision.canonical.json_schema import compiled_pattern
+from ironcurtain.decision.canonical.schema_patterns import compiled_pattern
 
 MAX_STATES = 4_000
 MAX_LENGTH = 100_000

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.decision.canonical.json_schema import ArgumentSchema, UnusableSchemaError
+from ironcurtain.decision.canonical.json_schema import ArgumentSchema
+from ironcurtain.decision.canonical.schema_patterns import UnusableSchemaError
 from ironcurtain.system import json_text
 
 
