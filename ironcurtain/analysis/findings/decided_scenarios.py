@@ -26,7 +26,8 @@ class DecidedScenarios:
     """Scenarios after they were decided.
 
     Attributes:
-        prepared: By id, the call after steps 1 to 5, or the decision where it ended there.
+        prepared: By id, the call after steps 1 to 5, or the decision where it ended there. Where all were
+            decided, those that demand something: nobody asks for more of records than their decisions.
         decisions: By id.
     """
 
@@ -61,7 +62,9 @@ def decide_all(bundle: Bundle, scenarios: Scenarios, opa: OpaCommand) -> Decided
     policy = load_described(bundle, scenarios.world)
     followed = follow_steps(scenarios, policy)
     prepared = {**prepare_scenarios(followed.scenarios, policy), **followed.refused}
-    return DecidedScenarios(followed.scenarios, prepared, decide_prepared(prepared, bundle, policy, opa))
+    decisions = decide_prepared(prepared, bundle, policy, opa)
+    demanding = {s.id: prepared[s.id] for s in followed.scenarios if s.origin != RECORD}
+    return DecidedScenarios(followed.scenarios, demanding, decisions)
 
 
 def demanded(analysis: PolicyAnalysis, scenarios: tuple[Scenario, ...], opa: OpaCommand) -> DecidedScenarios:

@@ -1,7 +1,7 @@
 """What a gate has others do while it loads what everything else needs, and judges by that.
 
-OPA checks the Rego, and a fork decides the scenarios: neither needs what the analyses load, and so this loads
-little.
+OPA checks the Rego, and a fork decides the scenarios. Neither needs what the analyses load, so none is loaded
+here; but what the fork needs is loaded and read before, once for both.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
+from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, decide_all
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.verify.rego_check import check_rego
 from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
@@ -20,9 +21,6 @@ from ironcurtain.integrations.gate.inputs import GateInputs, is_alone, read_scen
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.background import in_background
 from ironcurtain.system.forked import in_fork
-
-if TYPE_CHECKING:
-    from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
 
 
 @dataclass(frozen=True)
@@ -45,20 +43,15 @@ def head_start(bundle: Bundle, given: GateInputs, opa: Opa) -> Iterator[HeadStar
     """Begin what can be begun of a bundle; where an error or an interrupt leaves the block, it ends.
 
     Raises:
+        BundleIntegrityError: If the bundle is none that can be read.
         UsageError: If the scenarios that are named do not exist.
         FileError, FormatError, NewerFormatError: If they cannot be read.
     """
     scenarios = None if is_alone(given) else read_scenarios(given)
     engine, decide = OpaCommand(opa), None
+    PolicyContent.of(bundle)
     with ExitStack() as begun:
-        # A fork is made before there is a second thread.
-        if scenarios is not None:
-            decide = begun.enter_context(in_fork(partial(_decided, bundle, scenarios, engine)))
+        if scenarios is not None:  # and before there is a second thread
+            decide = begun.enter_context(in_fork(partial(decide_all, bundle, scenarios, engine)))
         checking = begun.enter_context(in_background(partial(check_rego, bundle, engine)))
         yield HeadStart(checking.result, scenarios, decide)
-
-
-def _decided(bundle: Bundle, scenarios: Scenarios, engine: OpaCommand) -> DecidedScenarios:
-    from ironcurtain.analysis.findings.decided_scenarios import decide_all  # noqa: PLC0415 - the fork's to load
-
-    return decide_all(bundle, scenarios, engine)

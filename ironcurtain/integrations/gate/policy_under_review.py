@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
-from ironcurtain.bundle.content import PolicyContent, clause_sources
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.load.sources import ANSWERS_FILE
 from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.report import Verification
@@ -126,7 +126,7 @@ class PolicyUnderReview:
 
     def clause_place(self, clause: str | None) -> tuple[str | None, int | None]:
         """Return the file and line of a clause, where the bundle knows them and the file is there."""
-        name, _, line = clause_sources(self.bundle).get(clause or "", "").rpartition(":")
+        name, _, line = self.content.sources.get(clause or "", "").rpartition(":")
         path = self.root / name
         if not name or not path.is_file():
             return None, None
