@@ -184,6 +184,8 @@ def main() -> None:
             # Whatever the locale: JSON is UTF-8, and a character must never turn a result into a failure.
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     display.stand_before_terminals()
+    # No package that lies beside us sees what we validate, nor are all of them searched for one that would.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # What a command imports and reads stays: looking for garbage in it costs up to a fifth of its time.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     status = run(sys.argv[1:])

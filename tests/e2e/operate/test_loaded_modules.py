@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +61,29 @@ def test_a_command_loads_nothing_that_it_does_without(command: str, tmp_path: Pa
     loaded = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
     assert "ironcurtain.engine.locate" in loaded
     assert not {name for name in loaded if any(f"{name}.".startswith(f"{each}.") for each in without)}
+
+
+PLUGGED = "a plugin was loaded"
+PLUGIN = f"print({PLUGGED!r})\n\n\ndef new_schema_validator(*_, **__):\n    return None, None, None\n"
+
+
+def test_no_plugin_of_another_package_sees_what_a_command_validates(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text(PLUGIN)
+    described = tmp_path / "beside-1.0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: beside\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text("[pydantic]\nbeside = beside\n")
+    (tmp_path / "work").mkdir()
+    command = ["input", "--bundle", str(SHIPPED), "--sandbox", "work", *SERVED, *CALL]
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", program, *command],
+            env=environment(PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}"),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for program in ("import pydantic; pydantic.TypeAdapter(int)", PROGRAM[-1])
+    ]
+    assert [PLUGGED in each for each in printed] == [True, False]
