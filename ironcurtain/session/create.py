@@ -243,7 +243,7 @@ def _check_same_workspace(record: SessionRecord, workspace: Path | None) -> None
     )
 
 
-def _load(settings: SessionSettings, workspace: Path | None) -> Policy:
+def _load(settings: SessionSettings, workspace: Path | None, *, late: bool = False) -> Policy:
     """Load the policy, with all that we run and are configured by protected."""
     inside = str(workspace) if workspace is not None else None
     kept = [*own_places(), *(settings.state.files if settings.state is not None else ())]
@@ -260,6 +260,7 @@ def _load(settings: SessionSettings, workspace: Path | None) -> Policy:
         engine=settings.engine,
         engine_ca=settings.engine_ca,
         engine_token_file=settings.engine_token_file,
+        late=late,
     )
 
 

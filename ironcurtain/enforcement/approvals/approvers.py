@@ -15,12 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ironcurtain.enforcement.approvals.messages import ApprovalAnswer, ApprovalChannel
 from ironcurtain.errors import UsageError
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
     from ironcurtain.bundle.signing.keys import PublicKey
+    from ironcurtain.enforcement.approvals.messages import ApprovalAnswer, ApprovalChannel
 
 USER = "user"
 _OPTION = "--approver"

@@ -32,7 +32,7 @@ from typing import Self
 import anyio
 
 from ironcurtain.enforcement.audit.hash_chain import record_bytes
-from ironcurtain.enforcement.audit.log_paths import LogPaths
+from ironcurtain.enforcement.audit.log_paths import MAX_BYTES, LogPaths
 from ironcurtain.enforcement.audit.record_types import (
     GENESIS,
     Approval,
@@ -44,9 +44,6 @@ from ironcurtain.enforcement.audit.segments import LOCK_PATIENCE, Recovered, Seg
 from ironcurtain.errors import AuditError
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
-
-MAX_BYTES = 64 << 20
-"""The size at which a segment ends, unless configured."""
 
 RECOVERED = "recovered"
 """The event that tells of lines, or of a part of one, that a killed writer left behind."""

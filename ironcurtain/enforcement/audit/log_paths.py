@@ -21,6 +21,8 @@ from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import quoted
 
 SUFFIX = ".jsonl"
+MAX_BYTES = 64 << 20
+"""The size at which a segment ends, unless configured."""
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -99,7 +101,7 @@ def find_log(named: str | None, directory: Path, head: Path | None = None) -> Lo
 
 
 KEY_BYTES = 32
-_MAX_BYTES = 4096
+_MOST_KEY_BYTES = 4096
 
 
 def default_key_path() -> Path:
@@ -125,7 +127,7 @@ def read_key(path: Path) -> bytes:
     Raises:
         FileError: If there is no such file, others can read it, or it holds something else.
     """
-    text = read_bytes(path, max_bytes=_MAX_BYTES)
+    text = read_bytes(path, max_bytes=_MOST_KEY_BYTES)
     status = path.stat()
     if status.st_uid != os.geteuid() or others_have_access(status):
         raise FileError("others can read the key of the audit log", where=str(path), hint="chmod 600")

@@ -10,14 +10,13 @@ What always holds:
    process exists in the sandbox that this policy gives it, or where its configuration wants none.
 3. Nothing is said to a server before the engine answers.
 
-Engine and servers start while the rest of the proxy is loaded (`serving.py`), which takes as long as they
-do: what is imported here, all of them wait for.
+The engine starts as soon as the bundle is read. Meanwhile what servers need is loaded and they are started
+(`started_servers.py`), and while they start the rest of the proxy is loaded (`serving.py`), which takes as
+long as they do: what is imported here, all of them wait for.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -30,14 +29,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import anyio
 from anyio import to_thread
 
-from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.bundle.origin import origin
 from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.places import default_paths
-from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog, open_first_free
-from ironcurtain.enforcement.audit.log_paths import audit_directory, default_key_path, make_key, session_log
+from ironcurtain.enforcement.audit.log_paths import MAX_BYTES, audit_directory, default_key_path
 from ironcurtain.enforcement.facts import clock
-from ironcurtain.enforcement.proxy.audit_options import AuditOptions, LoggedValues
 from ironcurtain.enforcement.proxy.configuration import (
     Mark,
     check_configuration,
@@ -47,11 +42,8 @@ from ironcurtain.enforcement.proxy.configuration import (
 )
 from ironcurtain.enforcement.proxy.started_engine import StartedEngine
 from ironcurtain.enforcement.proxy.transport.signals import Signals
-from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
-from ironcurtain.enforcement.sandbox.profile import SandboxInputs
-from ironcurtain.enforcement.sandbox.reach.reach import reaches
 from ironcurtain.policy import Policy
-from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
+from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.fetched.lock import lock_of
 from ironcurtain.servers.sdk import load_sdk
 from ironcurtain.settings import user_directory
@@ -67,6 +59,8 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.audit.record_types import RecordListener
     from ironcurtain.enforcement.facts.totals.store_place import StorePlace
     from ironcurtain.enforcement.facts.user.words import UserWords
+    from ironcurtain.enforcement.proxy.audit_options import LoggedValues
+    from ironcurtain.enforcement.proxy.started_servers import StartedServers
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
     from ironcurtain.enforcement.proxy.transport.tokens import Tokens
@@ -75,8 +69,8 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 B = TypeVar("B")
 
+_SERVERS = "ironcurtain.enforcement.proxy.started_servers"
 _SERVING = "ironcurtain.enforcement.proxy.serving"
-_MOST_SESSIONS = 9
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,8 @@ class ProxyOptions:
     """What the command line says.
 
     Attributes:
-        load: Reads and checks the bundle; called at the start and for every reload.
+        load: Reads and checks the bundle: `Policy.load` with all but `late` given. Called for the start
+            (late) and for every reload.
         bundle: Where it reads it from.
         servers: `mcp-servers.json`.
         files: What else it is configured by and nobody else may write, by what it is.
@@ -111,7 +106,7 @@ class ProxyOptions:
         now: The clock of declared facts, in UTC; records of the log have the machine's own time.
     """
 
-    load: Callable[[], Policy]
+    load: Callable[..., Policy]
     bundle: Path
     servers: Path
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -200,18 +195,22 @@ class LoadedFiles:
 
 
 async def _load(options: ProxyOptions) -> LoadedFiles:
-    """Check what we are configured by, and load it."""
+    """Check what we are configured by, and read it."""
     lock = lock_of(options.servers)
     fetched = {"what pins the servers": lock} if lock.exists() else {}
     check_configuration({"the servers' file": options.servers, **fetched, **options.files})
     await to_thread.run_sync(lambda: options.approvers.identities)
     config = await to_thread.run_sync(load_servers, options.servers)
     mark = mark_of(options.bundle)  # before it is read: one that comes meanwhile is seen as another
-    policy = await to_thread.run_sync(load_own, options.load, options.bundle)
+    policy = await to_thread.run_sync(load_own, partial(options.load, late=True), options.bundle)
+    return LoadedFiles(config, policy, mark)
+
+
+def _check(options: ProxyOptions, policy: Policy) -> None:
+    """Load the rest of the policy, and see that we are not where its tools can write."""
     check_sandbox(policy)
     if options.on_approval is not None:
         options.on_approval.check(policy.reachable)
-    return LoadedFiles(config, policy, mark)
 
 
 Served: TypeAlias = "Signals | InProcessClient"
@@ -224,48 +223,41 @@ class StartedProxy:
 
     Attributes:
         loaded: What it is configured by.
-        audit_options: What the log keeps.
-        log: The log, open.
         engine: The policy's engine.
-        launcher: Starts the servers, or has started them.
+        servers: Its servers, and the log.
     """
 
     loaded: LoadedFiles
-    audit_options: AuditOptions
-    log: AuditLog
     engine: StartedEngine
-    launcher: SandboxLauncher
+    servers: StartedServers
 
 
 async def _run(
     options: ProxyOptions, loaded: LoadedFiles, served: Served, say: Callable[[str], None]
 ) -> None:
     """Start what takes its time while the rest is loaded, then serve."""
-    config, policy = loaded.config, loaded.policy
+    policy = loaded.policy
     async with AsyncExitStack() as stack:
-        audit_options = AuditOptions(make_key(default_key_path()), options.audit_values, options.audit_redact)
-        audit_options.check(policy)
-        log = await _open_log(options, policy, audit_options.key, stack)
-        inputs = _sandbox_inputs(config, policy, options)
 
         async def start_engine() -> StartedEngine:
             engine = await StartedEngine.start(policy)
             stack.push_async_callback(engine.close)
             return engine
 
-        async def start_servers() -> SandboxLauncher:
-            launcher = await to_thread.run_sync(SandboxLauncher.open, config, inputs)
-            stack.push_async_callback(launcher.end_early)
-            if options.http is None:  # there, nobody may come for hours
-                await launcher.start_early()
+        async def start_servers() -> StartedServers:
+            await to_thread.run_sync(_check, options, policy)
+            await to_thread.run_sync(import_module, _SERVERS)
+            from ironcurtain.enforcement.proxy import started_servers  # noqa: PLC0415 - loaded just now
+
+            servers = await started_servers.start(options, loaded, stack)
             # Only now: what is loaded in one thread holds up all that others do.
             await to_thread.run_sync(_load_the_rest)
-            return launcher
+            return servers
 
-        engine, launcher = await _side_by_side(start_engine, start_servers)
+        engine, servers = await _side_by_side(start_engine, start_servers)
         from ironcurtain.enforcement.proxy.serving import serve  # noqa: PLC0415 - loaded just now
 
-        await serve(StartedProxy(loaded, audit_options, log, engine, launcher), options, served, say)
+        await serve(StartedProxy(loaded, engine, servers), options, served, say)
 
 
 def _load_the_rest() -> None:
@@ -291,38 +283,3 @@ async def _side_by_side(first: Callable[[], Awaitable[A]], second: Callable[[], 
     if failed:
         raise failed[0]
     return done[0], done[1]
-
-
-def _sandbox_inputs(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
-    deployment, home = policy.loaded.deployment, Path(policy.loaded.deployment.home)
-    # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
-    reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
-    sandbox = (
-        real_paths([deployment.sandbox], home=home, directory=Path.cwd())
-        if deployment.sandbox is not None
-        else []
-    )
-    return SandboxInputs(
-        home=home,
-        workspace=next(iter(sandbox), None),
-        own=tuple(own_places()),
-        protected=tuple(map(Path, deployment.protected)),
-        directory=config.directory,
-        settings=config.sandbox.filesystem,
-        configuration=(*config.files, *options.files.values(), *origin(options.bundle, ())),
-        reaches=reached,
-        asked=asked,
-    )
-
-
-async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:
-    """Open the session's log until the stack is closed; a name of our own that is taken gets a number."""
-    opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
-    if options.session is not None:
-        return await stack.enter_async_context(opened(session_log(audit_directory(), options.session)))
-    deployment = policy.loaded.deployment
-    meant = [options.bundle.absolute(), options.servers.absolute(), deployment.home, deployment.sandbox]
-    name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
-    numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]
-    places = [session_log(audit_directory(), each) for each in (name, *numbered)]
-    return await open_first_free((opened(place, patience=0.0) for place in places), stack)

@@ -77,7 +77,8 @@ async def serve(
     """Open in order what is needed beside what is started, serve, and close it in the opposite order."""
     if isinstance(served, Signals):
         _settle()
-    policy, log, launcher, audit_options = ready.loaded.policy, ready.log, ready.launcher, ready.audit_options
+    policy, servers = ready.loaded.policy, ready.servers
+    log, launcher, audit_options = servers.log, servers.launcher, servers.audit_options
     async with AsyncExitStack() as stack:
         telemetry = await stack.enter_async_context(telemetry_of_environment()) if options.telemetry else None
         witness = None

@@ -15,6 +15,8 @@ FEW = {"aiohttp", "jwt", "keyring", "opa_client", "redis", "requests", "ruamel"}
 BEFORE = {
     # What is loaded before servers and engine are started, they wait for.
     "ironcurtain.enforcement.proxy.process": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    "ironcurtain.enforcement.proxy.started_servers": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
+    "ironcurtain.enforcement.facts.totals.store_place": {"sqlite3"},
     "ironcurtain.enforcement.proxy.serving": {*CHECKS, *MODELS, *FEW},
     "ironcurtain.policy": {"mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
     "ironcurtain.decision.on_this_machine": {"anyio", "mcp", "mcp_types", *WEB, *CHECKS, *MODELS, *FEW},
@@ -26,7 +28,20 @@ BEFORE = {
     "ironcurtain.integrations.gate.reading": {"mcp", "mcp_types", *WEB, *MODELS, *FEW} - {"ruamel"},
 }
 OURS = {
-    "ironcurtain.enforcement.proxy.process": {"ironcurtain.enforcement.proxy.serving", "ironcurtain.gateway"},
+    "ironcurtain.enforcement.proxy.process": {
+        "ironcurtain.enforcement.audit.record_types",
+        "ironcurtain.enforcement.proxy.serving",
+        "ironcurtain.enforcement.proxy.started_servers",
+        "ironcurtain.enforcement.sandbox",
+        "ironcurtain.gateway",
+    },
+    "ironcurtain.enforcement.proxy.started_servers": {
+        "ironcurtain.decision.decide",
+        "ironcurtain.enforcement.approvals.messages",
+        "ironcurtain.enforcement.audit.recorder",
+        "ironcurtain.enforcement.proxy.serving",
+        "ironcurtain.gateway",
+    },
     "ironcurtain.enforcement.proxy.serving": {
         "ironcurtain.analysis.narrowing.narrowing",
         "ironcurtain.enforcement.proxy.transport.http",

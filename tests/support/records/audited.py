@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.enforcement.audit.log import MAX_BYTES, AuditLog
-from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
+from ironcurtain.enforcement.audit.log import AuditLog
+from ironcurtain.enforcement.audit.log_paths import MAX_BYTES, LogPaths, session_log
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord, ResultRecord
 from ironcurtain.model.verdict import Verdict
 

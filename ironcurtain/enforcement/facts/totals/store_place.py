@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
-from ironcurtain.enforcement.facts.totals.store import TotalsStore
 from ironcurtain.errors import UsageError
 from ironcurtain.settings import state_directory
 from ironcurtain.system import extras
@@ -16,6 +14,7 @@ from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.facts.totals.redis_store import RedisStore
+    from ironcurtain.enforcement.facts.totals.store import TotalsStore
 
 _OVER_NETWORK = ("redis", "rediss")
 _OPTION = "--state"
@@ -73,6 +72,10 @@ class StorePlace:
         Args:
             key: The key of the user's audit logs; with it totals in a file are known by their codes.
         """
+        from ironcurtain.enforcement.facts.totals.sqlite_store import (  # noqa: PLC0415 - servers start first
+            SqliteStore,
+        )
+
         return self.server() or SqliteStore(self.file or Path(), key)
 
 

@@ -1,0 +1,99 @@
+"""The servers of a proxy, started before what speaks to them is loaded, and what they need: log and sandbox.
+
+It is loaded while the engine starts: all that is imported for it, servers wait for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from anyio import to_thread
+
+from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.origin import origin
+from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
+from ironcurtain.enforcement.audit.log_paths import audit_directory, default_key_path, make_key, session_log
+from ironcurtain.enforcement.proxy.audit_options import AuditOptions
+from ironcurtain.enforcement.proxy.runner import LoadedFiles, ProxyOptions, own_places
+from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
+from ironcurtain.enforcement.sandbox.reach.reach import reaches
+from ironcurtain.policy import Policy
+from ironcurtain.servers.config import ServerConfig, real_paths
+
+_MOST_SESSIONS = 9
+
+
+@dataclass(frozen=True)
+class StartedServers:
+    """Servers to which nothing has been said, and the log of what is decided about them.
+
+    Attributes:
+        audit_options: What the log keeps.
+        log: The log, open.
+        launcher: Starts the servers, or has started them.
+    """
+
+    audit_options: AuditOptions
+    log: AuditLog
+    launcher: SandboxLauncher
+
+
+async def start(options: ProxyOptions, loaded: LoadedFiles, stack: AsyncExitStack) -> StartedServers:
+    """Open the log, then start the servers if a client waits for them; both end with the stack.
+
+    Raises:
+        UsageError: If a role that is to be redacted is none.
+        AuditError: If the log is not what was written, or another process writes it.
+        SandboxMissingError: If servers cannot be contained and the configuration wants it.
+    """
+    config, policy = loaded.config, loaded.policy
+    audit_options = AuditOptions(make_key(default_key_path()), options.audit_values, options.audit_redact)
+    audit_options.check(policy)
+    log = await _open_log(options, policy, audit_options.key, stack)
+    inputs = _sandbox_inputs(config, policy, options)
+    launcher = await to_thread.run_sync(SandboxLauncher.open, config, inputs)
+    stack.push_async_callback(launcher.end_early)
+    if options.http is None:  # there, nobody may come for hours
+        await launcher.start_early()
+    return StartedServers(audit_options, log, launcher)
+
+
+def _sandbox_inputs(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
+    deployment, home = policy.loaded.deployment, Path(policy.loaded.deployment.home)
+    # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
+    reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
+    sandbox = (
+        real_paths([deployment.sandbox], home=home, directory=Path.cwd())
+        if deployment.sandbox is not None
+        else []
+    )
+    return SandboxInputs(
+        home=home,
+        workspace=next(iter(sandbox), None),
+        own=tuple(own_places()),
+        protected=tuple(map(Path, deployment.protected)),
+        directory=config.directory,
+        settings=config.sandbox.filesystem,
+        configuration=(*config.files, *options.files.values(), *origin(options.bundle, ())),
+        reaches=reached,
+        asked=asked,
+    )
+
+
+async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:
+    """Open the session's log until the stack is closed; a name of our own that is taken gets a number."""
+    opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
+    if options.session is not None:
+        return await stack.enter_async_context(opened(session_log(audit_directory(), options.session)))
+    deployment = policy.loaded.deployment
+    meant = [options.bundle.absolute(), options.servers.absolute(), deployment.home, deployment.sandbox]
+    name = "s-" + hashlib.sha256(repr([str(each) for each in meant]).encode()).hexdigest()[:12]
+    numbered = [f"{name}-{number}" for number in (*range(2, _MOST_SESSIONS), os.getpid())]
+    places = [session_log(audit_directory(), each) for each in (name, *numbered)]
+    return await open_first_free((opened(place, patience=0.0) for place in places), stack)
