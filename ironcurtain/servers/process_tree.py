@@ -19,10 +19,7 @@ import ctypes
 import errno
 import os
 import signal
-import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 
 _PR_SET_PDEATHSIG = 1
@@ -97,15 +94,19 @@ def _launch(owner: int, command: list[str]) -> int:
     if os.getppid() != owner:
         return 1
     try:
-        child = subprocess.Popen(command, close_fds=True)  # noqa: S603 - as the user configured it
+        # Not by `subprocess`, for whose modules every server would wait. Python ignores the two signals.
+        child = os.posix_spawnp(command[0], command, os.environ, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ))
     except OSError as error:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
         return _NOT_STARTED
     _give_up_streams()
     if sys.platform != "linux":
+        import threading  # noqa: PLC0415 - as above
+
         threading.Thread(target=_watch, args=(owner,), daemon=True).start()
-    status = child.wait()
+    _, ended = os.waitpid(child, 0)
     kill_below(os.getpid())
+    status = os.waitstatus_to_exitcode(ended)
     return status if status >= 0 else 128 - status
 
 
@@ -135,6 +136,8 @@ def _end(_number: int, _frame: object) -> None:
 
 def _watch(owner: int) -> None:
     """Where the kernel tells nobody of a parent's death, look."""
+    import time  # noqa: PLC0415 - as above
+
     while os.getppid() == owner:
         time.sleep(_POLL)
     with contextlib.suppress(OSError):
