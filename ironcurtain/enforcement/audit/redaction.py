@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from itertools import chain, islice
 from typing import Any
@@ -99,10 +100,15 @@ _SEPARATORS = {
 _SOCIAL = re2.compile(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
 _NUMBERS = re2.compile(r"(?:[0-9][^0-9]?){8}[0-9]")
 """What every number of a card or of social security has: nine digits, each at most one character apart."""
-_SUSPICIOUS = re2.compile("|".join(f"(?:{each.pattern})" for each in (_TOKEN, _SECRET_NAME, _NUMBERS)))
-"""What every text has that is or names a secret: most have nothing, and are looked at once."""
 _BETWEEN = "\0"
 """No letter, digit, `_` or anything that could hide what a text beside it begins or ends with."""
+
+
+@cache
+def suspicious() -> Any:  # noqa: ANN401 - as above
+    """Return what every text has that is or names a secret: most have nothing, and are looked at once."""
+    # Only decisions need it, so it is compiled for the first of them, or shortly after the start.
+    return re2.compile("|".join(f"(?:{each.pattern})" for each in (_TOKEN, _SECRET_NAME, _NUMBERS)))
 
 
 @dataclass(frozen=True)
@@ -239,7 +245,7 @@ def _is_named_a_secret(steps: tuple[str, ...], value: JsonValue) -> bool:
 
 def _is_harmless(texts: str) -> bool:
     """Tell whether no text of a record, and no name, is one of a secret."""
-    return _SUSPICIOUS.search(texts) is None or not (_SECRET_NAME.search(texts) or _may_hold_a_secret(texts))
+    return suspicious().search(texts) is None or not (_SECRET_NAME.search(texts) or _may_hold_a_secret(texts))
 
 
 def _may_hold_a_secret(text: str) -> bool:

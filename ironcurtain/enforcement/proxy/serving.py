@@ -26,6 +26,7 @@ from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import key_id
 from ironcurtain.enforcement.audit.record_types import RecordListener
+from ironcurtain.enforcement.audit.redaction import suspicious
 from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.facts.gather import Sources
 from ironcurtain.enforcement.facts.memory import SessionMemory
@@ -167,9 +168,10 @@ async def _serve(
 
 
 async def _load_later() -> None:
-    """Load what few calls need, so that the first of them does not wait for it, nor the start."""
+    """Load what calls need and the start does not, so that neither the start nor the first of them waits."""
     await anyio.sleep(_REST_BEFORE)
-    await to_thread.run_sync(import_module, _LATER, abandon_on_cancel=True)
+    for load in (suspicious, partial(import_module, _LATER)):
+        await to_thread.run_sync(load, abandon_on_cancel=True)
 
 
 def _approvals(

@@ -11,7 +11,7 @@ from typing import Any, cast
 import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.server_requests import ServerRequest
@@ -36,7 +36,7 @@ _TRACE = {
 }
 """What joins a call to a trace (W3C Trace Context and Baggage), and the form that it must have."""
 _FRAME_BYTES = 1 << 16
-_INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests)
+_INPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputRequests, config=ConfigDict(defer_build=True))
 
 
 async def written_arguments(
