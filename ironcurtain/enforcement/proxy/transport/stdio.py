@@ -1,9 +1,8 @@
 """The client's side over stdio: standard input and output belong to the protocol, and to nothing else.
 
 While it is served, whatever else writes to standard output (a warning, a library, a child) lands on
-standard error. Two threads do the blocking work: a read that nobody ends must not keep the proxy from
-ending. Each message keeps the bytes that it came in, so that a call's arguments can be evaluated as they
-were written.
+standard error. Each message keeps the bytes that it came in, so that a call's arguments can be evaluated as
+they were written.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIte
     os.dup2(null, 0)
     os.dup2(2, 1)
     arrived, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    writer = _Writer(wire_out)
+    reader, writer = _Reader(wire_in, gone), _Writer(wire_out)
 
     async def read() -> None:
         async with arrived:
-            async for line in _lines(wire_in, gone):
+            async for line in _lines(reader):
                 if direct.takes(line):
                     continue
                 try:
@@ -79,6 +78,7 @@ async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIte
                     await writer.flush()
             tasks.cancel_scope.cancel()
     finally:
+        reader.close()
         received.close()
 
 
@@ -178,30 +178,55 @@ def _done(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def _lines(descriptor: int, gone: Callable[[], None]) -> AsyncIterator[bytes]:
-    """Yield the lines of a descriptor that a thread reads; an endless line ends the input.
+class _Reader:
+    """Reads a descriptor ahead of whoever takes what comes; at most so many chunks wait.
 
-    `gone` is called when it has come to its end, however many lines nobody has taken yet.
+    `gone` is called when it has come to its end, however many of them nobody has taken yet.
     """
-    loop = asyncio.get_running_loop()
-    chunks: asyncio.Queue[bytes] = asyncio.Queue()
-    room = threading.Semaphore(_MAX_CHUNKS)
 
-    def read() -> None:
-        chunk = b"-"
-        while chunk and room.acquire():
-            try:
-                chunk = os.read(descriptor, _CHUNK)
-            except OSError:
-                chunk = b""  # nothing more comes from there: that is its end
-            if not _tell(loop, partial(chunks.put_nowait, chunk)):
-                return
-        _tell(loop, gone)
+    def __init__(self, descriptor: int, gone: Callable[[], None]) -> None:
+        self._descriptor, self._gone = descriptor, gone
+        self._loop = asyncio.get_running_loop()
+        self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
+        self._listen()
 
-    threading.Thread(target=read, name="ironcurtain-stdin", daemon=True).start()
+    async def take(self) -> bytes:
+        """Return the next chunk; nothing at the end."""
+        chunk = await self._chunks.get()
+        if chunk and self._is_paused:
+            self._listen()
+        return chunk
+
+    def close(self) -> None:
+        """Read no more."""
+        self._loop.remove_reader(self._descriptor)
+
+    def _listen(self) -> None:
+        try:
+            self._loop.add_reader(self._descriptor, self._read)
+            self._is_paused = False
+        except OSError:  # a file can always be read, and nobody tells of that; one chunk ahead is enough
+            self._loop.call_soon(self._read)
+            self._is_paused = True
+
+    def _read(self) -> None:
+        try:
+            chunk = os.read(self._descriptor, _CHUNK)
+        except OSError:
+            chunk = b""  # nothing more comes from there: that is its end
+        self._chunks.put_nowait(chunk)
+        if not chunk:
+            self._gone()
+            self.close()
+        elif self._chunks.qsize() >= _MAX_CHUNKS:
+            self._is_paused = True
+            self.close()
+
+
+async def _lines(reader: _Reader) -> AsyncIterator[bytes]:
+    """Yield the lines that come; an endless one ends the input."""
     buffer = bytearray()
-    while chunk := await chunks.get():
-        room.release()
+    while chunk := await reader.take():
         buffer += chunk
         if b"\n" not in chunk:
             if len(buffer) > _MAX_LINE:

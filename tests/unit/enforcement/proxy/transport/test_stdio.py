@@ -29,10 +29,10 @@ async def echo():
         for message in last:
             await sent.send(message)
 
-async def listen():
+async def echo_each():
     async with serve_stdio(lambda: None, DirectCalls(answer)) as (received, sent):
         async for message in received:
-            pass
+            await sent.send(message)
 """
 
 
@@ -66,8 +66,18 @@ def test_all_is_answered_over_a_pipe_that_was_left_non_blocking() -> None:
     os.close(ours)
 
 
+def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
+    messages = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(5_000)]
+    given = tmp_path / "file"
+    given.write_text("".join(json.dumps(message) + "\n" for message in messages))
+    with given.open() as file, echoing(file.fileno(), "echo_each") as process:
+        assert process.stdout is not None
+        assert [json.loads(line) for line in process.stdout] == messages
+        assert process.wait() == 0
+
+
 def test_an_input_that_cannot_be_read_is_its_end(tmp_path: Path) -> None:
     unreadable = os.open(tmp_path / "file", os.O_WRONLY | os.O_CREAT)
-    with echoing(unreadable, "listen") as process:
+    with echoing(unreadable, "echo_each") as process:
         assert process.wait() == 0
     os.close(unreadable)
