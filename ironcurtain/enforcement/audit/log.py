@@ -22,14 +22,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import queue
+import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
 import anyio
+from anyio import to_thread
 
 from ironcurtain.enforcement.audit.hash_chain import record_bytes
 from ironcurtain.enforcement.audit.log_paths import MAX_BYTES, LogPaths
@@ -93,7 +95,8 @@ class AuditLog:
         self._trouble = ""
         self._began = datetime.now(UTC)
         self._used: set[str] = set()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ironcurtain-audit")
+        self._groups: queue.SimpleQueue[_Group | None] = queue.SimpleQueue()
+        self._thread: threading.Thread
 
     @property
     def trouble(self) -> str:
@@ -117,15 +120,15 @@ class AuditLog:
             AuditError: If another process writes it (`busy`), or it is not what was written.
         """
         self._loop = asyncio.get_running_loop()
-        try:
-            self._segments = await self._loop.run_in_executor(self._thread, self._open)
-        except BaseException:
-            self._thread.shutdown()
-            raise
-        if began := self._segments.recovered.began:
+        self._segments = segments = await to_thread.run_sync(self._open)
+        self._thread = threading.Thread(
+            target=self._work, args=(segments,), name="ironcurtain-audit", daemon=True
+        )
+        self._thread.start()
+        if began := segments.recovered.began:
             self._began = datetime.fromisoformat(began)
         try:
-            await self._tell_of_recovery(self._segments.recovered)
+            await self._tell_of_recovery(segments.recovered)
         except BaseException:
             await self._close()
             raise
@@ -159,9 +162,8 @@ class AuditLog:
         self._write_soon()
         while self._written is not None:
             await self._written
-        if self._segments is not None:
-            await self._loop.run_in_executor(self._thread, self._segments.close)
-        self._thread.shutdown()
+        self._groups.put(None)
+        await to_thread.run_sync(self._thread.join)
 
     def is_usable(self, request: str, asked: datetime) -> bool:
         """Tell whether an answer to a request of this session may still be used, as far as this log knows.
@@ -225,17 +227,23 @@ class AuditLog:
     def _write_soon(self) -> None:
         """Have what waits written at once, or after the group that is being written now."""
         self._is_wanted = bool(self._pending)
-        if self._is_wanted and self._written is None and self._segments is not None:
+        if self._is_wanted and self._written is None:
             self._is_wanted = False
             if self._alarm is not None:
                 self._alarm.cancel()
                 self._alarm = None
             group, self._pending = self._pending, []
             self._written = self._loop.create_future()
-            self._thread.submit(self._commit, self._segments, group)
+            self._groups.put(group)
+
+    def _work(self, segments: Segments) -> None:
+        """Write what is handed over, in the thread, until that is nothing."""
+        while (group := self._groups.get()) is not None:
+            self._commit(segments, group)
+        segments.close()
 
     def _commit(self, segments: Segments, group: _Group) -> None:
-        """Write a group, in the thread; whoever waits for it must be told, whatever becomes of it."""
+        """Write a group; whoever waits for it must be told, whatever becomes of it."""
         error: AuditError | None = None
         try:
             segments.commit([record for record, _ in group])

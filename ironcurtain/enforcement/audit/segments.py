@@ -150,20 +150,25 @@ class Segments:
 
     def _check_files(self) -> None:
         """Refuse to go on in files that are no longer the ones in place."""
-        segment = self._segment.path
-        for path, handle in ((segment, self._segment.handle), (self._paths.head, self._head)):
-            try:
-                there = os.lstat(path)
-            except FileNotFoundError:
-                self._broken = f"{visible(path.name)} was removed"
-                raise AuditError(self._broken, where=str(path)) from None
-            status = os.fstat(handle)
-            if (there.st_dev, there.st_ino) != (status.st_dev, status.st_ino):
-                self._broken = f"{visible(path.name)} was replaced by another file"
-                raise AuditError(self._broken, where=str(path))
-        if os.fstat(self._segment.handle).st_size != self._segment.size:
-            self._broken = f"{visible(segment.name)} was changed by somebody else"
-            raise AuditError(self._broken, where=str(segment))
+        segment = self._segment
+        size = self._in_place(segment.path, segment.handle).st_size
+        self._in_place(self._paths.head, self._head)
+        if size != segment.size:
+            self._broken = f"{visible(segment.path.name)} was changed by somebody else"
+            raise AuditError(self._broken, where=str(segment.path))
+
+    def _in_place(self, path: Path, handle: int) -> os.stat_result:
+        """Return what is known of a file that is the one in place."""
+        try:
+            there = os.lstat(path)
+        except FileNotFoundError:
+            self._broken = f"{visible(path.name)} was removed"
+            raise AuditError(self._broken, where=str(path)) from None
+        status = os.fstat(handle)
+        if (there.st_dev, there.st_ino) != (status.st_dev, status.st_ino):
+            self._broken = f"{visible(path.name)} was replaced by another file"
+            raise AuditError(self._broken, where=str(path))
+        return status
 
     def _rotate(self) -> None:
         following = self._open_segment(self._segment.number + 1, 0)
