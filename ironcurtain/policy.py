@@ -7,7 +7,6 @@ loaded, which can be while its engine starts.
 from __future__ import annotations
 
 import asyncio
-import json
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
@@ -16,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+
+from pydantic_core import to_json
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
@@ -343,7 +344,7 @@ class Policy:
     async def _ask(self, question: PolicyInput) -> JsonValue:
         engine = self._opened()
         try:
-            return (await engine.query(_text(question))).result
+            return (await engine.query(to_json(question))).result
         except EngineAnswerError as error:
             raise _no_decision(error) from None
 
@@ -352,8 +353,8 @@ class Policy:
         engine = self._opened()
         try:
             if isinstance(engine, Engine):
-                return engine.query_blocking(_text(question)).result
-            return self._running().call(engine.query, _text(question)).result
+                return engine.query_blocking(to_json(question)).result
+            return self._running().call(engine.query, to_json(question)).result
         except EngineAnswerError as error:
             raise _no_decision(error) from None
 
@@ -366,10 +367,6 @@ class Policy:
         if self._portal is None:
             raise RuntimeError("a policy decides inside its context: `with Policy.load(…) as policy:`")
         return self._portal
-
-
-def _text(question: PolicyInput) -> bytes:
-    return json.dumps(question, ensure_ascii=False).encode()
 
 
 def _no_decision(error: EngineAnswerError) -> Refusal:

@@ -8,10 +8,11 @@ look.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from json.encoder import encode_basestring
 from typing import NotRequired, Protocol, TypedDict, cast
+
+from pydantic_core import to_json
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.urls import Url
@@ -25,7 +26,6 @@ from ironcurtain.system.json_text import JsonSource
 MAX_BYTES = 8 << 20
 _BYTES_PER_MEMBERSHIP = 16
 _BYTES_PER_SUBJECT = 80
-_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class ResourceInput(TypedDict):
@@ -121,7 +121,7 @@ def as_json(question: PolicyInput) -> JsonSource:
 
 
 def _bytes(value: JsonSource) -> int:
-    return len(_JSON.encode(value).encode())
+    return len(to_json(value))
 
 
 def _text_bytes(text: str) -> int:

@@ -123,6 +123,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.reusable = False
         self._last = 0.0
+        self._waiting = select.poll()
         self._transport: asyncio.Transport | None = None
         self._reading: AnswerReader | None = None
         self._answered: asyncio.Future[tuple[int, bytes]] | None = None
@@ -131,6 +132,7 @@ class _Connection(asyncio.Protocol):
         self._transport = cast(
             "asyncio.Transport", transport
         )  # a stream's; other loops have classes of their own
+        self._waiting.register(transport.get_extra_info("socket"), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         self._go_on(data)
@@ -144,12 +146,9 @@ class _Connection(asyncio.Protocol):
 
     def is_usable(self) -> bool:
         """Tell whether it is fresh and silent: bytes that wait belong to no question, or tell of its end."""
-        transport = self._transport
-        if transport is None or not self.reusable or time.monotonic() - self._last > IDLE:
+        if self._transport is None or not self.reusable or time.monotonic() - self._last > IDLE:
             return False
-        waiting = select.poll()
-        waiting.register(transport.get_extra_info("socket"), select.POLLIN)
-        return not waiting.poll(0)
+        return not self._waiting.poll(0)
 
     async def exchange(self, request: bytes) -> tuple[int, bytes]:
         """Send a request and wait for its answer."""

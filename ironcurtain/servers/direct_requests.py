@@ -211,7 +211,7 @@ class DirectRequests(Outbound):
         self._waiting[number] = waiting
         try:
             await self._write(line)
-            with anyio.fail_after(timeout):
+            async with asyncio.timeout(timeout):
                 outcome = await waiting.outcome()
         except _GONE:
             raise MCPError.from_error_data(_CLOSED) from None

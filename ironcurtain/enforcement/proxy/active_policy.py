@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import Self
 
 import anyio
+from pydantic_core import to_json
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.loaded_policy import LoadedPolicy
@@ -63,16 +63,21 @@ class PolicyInstance:
         """Return what asks the engine about one call."""
         return EngineQuery(self)
 
-    @contextmanager
-    def used(self) -> Iterator[PolicyInstance]:
+    def __enter__(self) -> Self:
         """Keep the engine running while a decision is made with it."""
         self._users += 1
-        try:
-            yield self
-        finally:
-            self._users -= 1
-            if not self._users:
-                self._idle.set()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Need it no longer."""
+        self._users -= 1
+        if not self._users:
+            self._idle.set()
 
     async def close(self, patience: float = 0.0) -> None:
         """Stop the engine once nobody uses it, at the latest after `patience` seconds or when cancelled."""
@@ -103,7 +108,7 @@ class EngineQuery:
             Refusal: If the engine gives no decision.
         """
         try:
-            answer = await self._enforced.engine.query(json.dumps(question, ensure_ascii=False).encode())
+            answer = await self._enforced.engine.query(to_json(question))
         except EngineAnswerError as error:
             if error.rule in _LOST:
                 self._enforced.lost.set()
@@ -113,15 +118,11 @@ class EngineQuery:
 
 
 class ActivePolicy:
-    """Holds the enforced policy; whoever decides takes it with `used`."""
+    """Holds the enforced policy; whoever decides enters it, and it stays usable, whatever replaces it."""
 
     def __init__(self, first: PolicyInstance) -> None:
         self.current = first
         self.replaced = anyio.Event()
-
-    def used(self) -> AbstractContextManager[PolicyInstance]:
-        """Return the policy that is enforced now; it stays usable inside, whatever replaces it."""
-        return self.current.used()
 
     def replace(self, new: PolicyInstance) -> PolicyInstance:
         """Enforce another policy from now on; return the old one, by which calls may be decided still."""

@@ -235,10 +235,12 @@ class McpEndpoint:
                 raise MCPError(types.INVALID_PARAMS, "This request is not, or no longer, being waited for.")
             return await client_request.resume(context, params.input_responses or {}, self._held)
         meta = passed_meta(context.meta, self._manager.passes.get(request.call.server, ()))
-        call = replace(request.call, meta=meta)
+        if meta:
+            request = replace(request, call=replace(request.call, meta=meta))
+        call = request.call
         is_filtered = self._enforcer.holds_back(call.server, call.tool)
-        client_request = ClientRequest(context, call.meta, is_filtered=is_filtered)
-        destination = ToServer(self._manager, self._clients, replace(request, call=call), client_request)
+        client_request = ClientRequest(context, meta, is_filtered=is_filtered)
+        destination = ToServer(self._manager, self._clients, request, client_request)
         return await client_request.answer(
             partial(self._enforcer.enforce, call, destination, client_request), self._held
         )

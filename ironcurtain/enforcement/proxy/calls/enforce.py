@@ -285,7 +285,7 @@ class Enforcer:
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             current = self.policy.current
             return EvaluatedCall(call, repeated(call, current.loaded.revision), current)
-        with self.policy.used() as enforced:
+        with self.policy.current as enforced:
             loaded, asking = enforced.loaded, enforced.asking()
             try:
                 # git and slow file systems must not hold up other calls.

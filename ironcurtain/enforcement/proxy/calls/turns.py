@@ -134,12 +134,8 @@ class Turns:
         Yields:
             Whether something was changed since then that it had been evaluated by.
         """
-        end = anyio.current_time() + PATIENCE
-        while any(paths.meets(other) for other in self._active):
-            with anyio.move_on_at(end) as late:
-                await self._released.wait()
-            if late.cancelled_caught:
-                raise UnsettledError
+        if self._must_wait(paths):
+            await self._wait(paths)
         self._active.add(paths)
         try:
             yield self._was_disturbed(paths, since)
@@ -149,7 +145,18 @@ class Turns:
                 self._count += 1
                 self._changes.append((self._count, paths))
             self._released.set()
-            self._released = anyio.Event()
+
+    def _must_wait(self, paths: CallPaths) -> bool:
+        return any(paths.meets(other) for other in self._active)
+
+    async def _wait(self, paths: CallPaths) -> None:
+        with anyio.move_on_after(PATIENCE):
+            while self._must_wait(paths):
+                if self._released.is_set():
+                    self._released = anyio.Event()
+                await self._released.wait()
+            return
+        raise UnsettledError
 
     def _was_disturbed(self, paths: CallPaths, since: int) -> bool:
         if self._count - since > _MOST_REMEMBERED:
