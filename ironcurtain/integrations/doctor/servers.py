@@ -23,7 +23,13 @@ from ironcurtain.enforcement.sandbox.reach.reach import reach_of
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.report import offer_for
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
-from ironcurtain.errors import FetchError, GatewayError, IronCurtainError, SandboxMissingError
+from ironcurtain.errors import (
+    ExtraMissingError,
+    FetchError,
+    GatewayError,
+    IronCurtainError,
+    SandboxMissingError,
+)
 from ironcurtain.gateway.gateway import Gateway, load_gateway
 from ironcurtain.gateway.option_positions import option_positions
 from ironcurtain.gateway.principal import read_permissions
@@ -31,6 +37,7 @@ from ironcurtain.integrations.doctor.installation import Diagnosis, Installation
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
 from ironcurtain.servers.tool_lists.listing import Tools, list_reachable
+from ironcurtain.system.extras import need
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.text import counted, printable, visible
 
@@ -100,6 +107,10 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
         yield from failed("servers", error)
         return
     yield from _own(installation)
+    try:
+        need("mcp")  # which tool lists are read without
+    except ExtraMissingError as error:
+        yield from failed("proxy", error)
     told: list[str] = []
     try:
         live, broken = list_reachable(config, contained_visits(told.append), timeout=installation.timeout)

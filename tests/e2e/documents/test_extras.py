@@ -18,14 +18,10 @@ from ironcurtain.system.extras import MODULES
 PAGES = ROOT / "tests" / "support" / "machines" / "first_pages.py"
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 WITHOUT = "this needs the extra `{extra}`, which is not installed\n  hint: pip install 'ironcurtain[{extra}]'"
+SERVER = ROOT / "tests" / "fixtures" / "tiny_server.py"
 YAML = ("scenarios.yaml", "confirmations.yaml", "guarantees.yaml")
 NEEDED = [
     (["proxy", "--bundle", "generated/bundle", "--servers", "mcp-servers.json", "--sandbox", "work"], "mcp"),
-    (["tools", "filesystem"], "mcp"),
-    (["drift"], "mcp"),
-    (["annotate"], "mcp"),
-    (["compile"], "mcp"),
-    (["servers", "add", "more", "--", "/bin/cat"], "mcp"),
     (["wrap", "client.json", "--bundle", "generated/bundle"], "mcp"),
     (["web"], "web"),
 ]
@@ -103,6 +99,15 @@ def test_doctor_names_the_missing_extra(shared: Path, project: Path) -> None:
     ended = run(installed(shared), project, "doctor")
     assert ended.returncode == 1
     assert "pip install 'ironcurtain[mcp]'" in ended.stdout
+
+
+def test_tool_lists_are_read_without_an_extra(shared: Path, project: Path) -> None:
+    of = installed(shared)
+    server = {"command": str(of.python), "args": [str(SERVER), "good"], "sandbox": False}
+    (project / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+    ended = run(of, project, "tools", "notes")
+    assert ended.returncode == 0, ended.stderr
+    assert [tool["name"] for tool in json.loads(ended.stdout)["tools"]] == ["read_note", "list_tags"]
 
 
 def test_what_needs_no_extra_works_without_one(shared: Path, project: Path) -> None:

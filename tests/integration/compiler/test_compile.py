@@ -183,5 +183,5 @@ def test_interrupted_in_mid_run_leaves_nothing_behind(project: Path) -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in text.split()]
+    texts = [task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for text in texts for child in text.split()]
