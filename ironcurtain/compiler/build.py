@@ -76,9 +76,10 @@ from ironcurtain.model.policy import Approver, CompiledPolicy
 from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.ahead import ListsAhead
-from ironcurtain.servers.tool_lists.listing import Tools, is_started
+from ironcurtain.servers.tool_lists.listing import is_started
 from ironcurtain.servers.tool_lists.live import list_each
 from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_without_starting
+from ironcurtain.servers.tools import Tools
 from ironcurtain.system.text import counted
 
 STAGES = 8

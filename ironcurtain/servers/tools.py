@@ -135,6 +135,10 @@ class ToolListing(Frozen):
         )
 
 
+Tools = dict[str, tuple[ToolListing, ...]]
+"""The tools of each server, by server name, sorted by name."""
+
+
 def tool_digest(tool: ToolListing) -> str:
     """Return `sha256:<hex>` over name, description and input schema: what an annotation was made for."""
     return json_text.digest(

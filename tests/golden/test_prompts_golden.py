@@ -21,8 +21,7 @@ from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tools import read_saved_tools, tool_digest
+from ironcurtain.servers.tools import Tools, read_saved_tools, tool_digest
 from ironcurtain.system.files import load
 
 ROOT = Path(__file__).parents[2]

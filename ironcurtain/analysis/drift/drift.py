@@ -25,8 +25,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
 from ironcurtain.system.frozen import JsonValue
 
 Reader = Callable[[str, ToolListing], Iterable[str]]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ironcurtain.compiler.llm.ledger import Ledger
     from ironcurtain.compiler.questions.answers import AnswerCache
     from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
-    from ironcurtain.servers.tool_lists.listing import Tools
+    from ironcurtain.servers.tools import Tools
 
 _FLAGS = ("required", "recursive", "repository")
 _MEANINGS = ("codec", "relative_to", "assume_scheme")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,9 +109,11 @@ def command(
     from ironcurtain.cli.options.signing import verify_signed
     from ironcurtain.cli.output.report_formats import formats_of
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
+    from ironcurtain.compiler.verify.rego_check import check_rego
+    from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.head_start import head_start
     from ironcurtain.integrations.gate.inputs import GateInputs
+    from ironcurtain.system.forked import in_fork
 
     files = formats_of(output)
     engine = find(Path(opa) if opa else None)
@@ -127,12 +130,15 @@ def command(
         mutation=mutation,
         attack=attack,
     )
-    # OPA and a fork are at work while everything else is loaded.
-    with head_start(read, given, engine) as begun:
-        from ironcurtain.cli.output.reports import emit
-        from ironcurtain.integrations.gate.report import exit_of
+    # OPA, and then one more fork, are at work while what comes after them is loaded.
+    with in_fork(partial(check_rego, read, OpaCommand(engine))) as checked:
+        from ironcurtain.integrations.gate.head_start import head_start
 
-        report = _report(read, trust, engine, given, against, begun)
+        with head_start(read, given, engine, checked) as begun:
+            from ironcurtain.cli.output.reports import emit
+            from ironcurtain.integrations.gate.report import exit_of
+
+            report = _report(read, trust, engine, given, against, begun)
     emit(report, format_, files, quiet=quiet)
     return exit_of(report)
 

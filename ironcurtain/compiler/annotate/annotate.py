@@ -36,7 +36,7 @@ from ironcurtain.model.annotations import (
     Shipped,
     ToolAnnotation,
 )
-from ironcurtain.servers.tool_lists.listing import Tools
+from ironcurtain.servers.tools import Tools
 from ironcurtain.system.text import quoted, visible
 
 

@@ -37,8 +37,7 @@ from ironcurtain.compiler.questions.schema_parts import (
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import Codec, IdentifierRole, ToolAnnotation
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource

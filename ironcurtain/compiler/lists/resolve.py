@@ -30,8 +30,7 @@ from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists, NamedList, Resolution
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 

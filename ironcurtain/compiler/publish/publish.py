@@ -32,9 +32,8 @@ from ironcurtain.errors import BusyError, PublishError
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tool_lists.recorded import recorded_files
-from ironcurtain.servers.tools import tool_digest
+from ironcurtain.servers.tool_lists.published import recorded_files
+from ironcurtain.servers.tools import Tools, tool_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.files import sync_directory, unwritten
 from ironcurtain.system.frozen import Frozen

@@ -11,8 +11,7 @@ from ironcurtain.decision.canonical.pointers import EVERY, escape, tokens
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.records import FactType
 from ironcurtain.servers.samples import ToolSamples
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tools import schema_problem
+from ironcurtain.servers.tools import Tools, schema_problem
 from ironcurtain.system.frozen import JsonValue
 
 _TYPES: Mapping[JsonValue, FactType] = {

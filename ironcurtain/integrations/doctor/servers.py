@@ -36,7 +36,8 @@ from ironcurtain.gateway.principal import read_permissions
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
-from ironcurtain.servers.tool_lists.listing import Tools, list_reachable
+from ironcurtain.servers.tool_lists.listing import list_reachable
+from ironcurtain.servers.tools import Tools
 from ironcurtain.system.extras import need
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.text import counted, printable, visible

@@ -1,7 +1,7 @@
-"""What a gate has others do while it loads what everything else needs, and judges by that.
+"""What a gate has a fork do while it loads what everything else needs: decide the scenarios it judges by.
 
-OPA checks the Rego, and a fork decides the scenarios. Neither needs what the analyses load, so none is loaded
-here; but what the fork needs is loaded and read before, once for both.
+The fork needs nothing that the analyses load, so none is loaded here; but what it needs is loaded and read
+before, once for both.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from functools import partial
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, decide_all
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.compiler.verify.rego_check import check_rego
 from ironcurtain.engine.command import OpaCommand, RegoReport
 from ironcurtain.engine.locate import Opa
 from ironcurtain.integrations.gate.inputs import GateInputs, is_alone, read_scenarios
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.system.background import in_background
 from ironcurtain.system.forked import in_fork
 
 
@@ -39,8 +37,16 @@ class HeadStart:
 
 
 @contextmanager
-def head_start(bundle: Bundle, given: GateInputs, opa: Opa) -> Iterator[HeadStart]:
+def head_start(
+    bundle: Bundle, given: GateInputs, opa: Opa, checked: Callable[[], RegoReport]
+) -> Iterator[HeadStart]:
     """Begin what can be begun of a bundle; where an error or an interrupt leaves the block, it ends.
+
+    Args:
+        bundle: The bundle.
+        given: What the command line says.
+        opa: The engine.
+        checked: Returns what `check_rego` says of the bundle.
 
     Raises:
         BundleIntegrityError: If the bundle is none that can be read.
@@ -53,5 +59,4 @@ def head_start(bundle: Bundle, given: GateInputs, opa: Opa) -> Iterator[HeadStar
     with ExitStack() as begun:
         if scenarios is not None:  # and before there is a second thread
             decide = begun.enter_context(in_fork(partial(decide_all, bundle, scenarios, engine)))
-        checking = begun.enter_context(in_background(partial(check_rego, bundle, engine)))
-        yield HeadStart(checking.result, scenarios, decide)
+        yield HeadStart(checked, scenarios, decide)

@@ -14,7 +14,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.live import Each, all_listed, list_each
-from ironcurtain.servers.tools import ToolListing, read_saved_tools
+from ironcurtain.servers.tools import ToolListing, Tools, read_saved_tools
 from ironcurtain.system.text import quoted
 
 DEFAULT_TIMEOUT = 60.0
@@ -22,9 +22,6 @@ DEFAULT_TIMEOUT = 60.0
 
 LiveReader = Callable[[ServerConfig, ServerLauncher, float], Each]
 """Reads the tools of servers that each have a command, or what is wrong with them: `list_each`, or ahead."""
-
-Tools = dict[str, tuple[ToolListing, ...]]
-"""The tools of each server, by server name, sorted by name."""
 
 
 def list_tools(

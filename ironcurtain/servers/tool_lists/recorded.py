@@ -1,8 +1,8 @@
-"""The tool lists that a compile published: what authoring goes on from where servers cannot be started."""
+"""Tool lists from files, saved or published: what authoring goes on from where servers cannot be started."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,35 +10,10 @@ from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.tool_lists.listing import LiveReader, Tools, is_started, list_tools
+from ironcurtain.servers.tool_lists.listing import LiveReader, is_started, list_tools
 from ironcurtain.servers.tool_lists.live import list_each
-from ironcurtain.servers.tools import read_saved_tools, saved_document
-from ironcurtain.system import json_text
-
-DIRECTORY = "tools"
-"""Where in the published directory the lists lie, one file for each server."""
-
-
-def recorded_files(tools: Tools) -> dict[str, bytes]:
-    """Return the files that record tool lists, by path in the published directory."""
-    return {
-        f"{DIRECTORY}/{server}.json": json_text.pretty(saved_document(listed)).encode()
-        for server, listed in tools.items()
-    }
-
-
-def read_recorded(output: Path, known: Collection[str]) -> Tools:
-    """Read every tool list that a compile recorded in a published directory, whatever is configured now.
-
-    Args:
-        output: The published directory.
-        known: Digests of tools that were annotated, whose schemas were looked at then.
-
-    Raises:
-        FileError, FormatError, ServerFailedError: If a file is no usable tool list.
-    """
-    files = sorted((output / DIRECTORY).glob("*.json"))
-    return {file.stem: read_saved_tools(file.stem, file, known) for file in files}
+from ironcurtain.servers.tool_lists.published import DIRECTORY
+from ironcurtain.servers.tools import Tools
 
 
 def list_without_starting(config: ServerConfig, starter: ServerLauncher, output: Path) -> Tools:

@@ -12,7 +12,7 @@ from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.load.sources import project_sources
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview, shown_path
-from ironcurtain.servers.tool_lists.recorded import DIRECTORY, read_recorded
+from ironcurtain.servers.tool_lists.published import DIRECTORY, read_recorded
 from ironcurtain.system.files import has_content
 from ironcurtain.system.text import counted, visible
 

@@ -22,8 +22,7 @@ from ironcurtain.errors import (
     UnconfirmedArgumentError,
 )
 from ironcurtain.model.annotations import Annotations, IdentifierRole
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
 from ironcurtain.settings import load_settings
 
 NOTHING = Confirmations(format="ironcurtain/confirmations/v1")

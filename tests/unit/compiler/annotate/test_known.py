@@ -20,8 +20,7 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError
 from ironcurtain.model.known import KnownServer
-from ironcurtain.servers.tool_lists.listing import Tools
-from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
 
 COLLECTION = shipped_collection()
 SERVERS = {server.server: server for server in COLLECTION.servers}

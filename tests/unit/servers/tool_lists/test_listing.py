@@ -13,9 +13,8 @@ import pytest
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError, SeveralErrors
 from ironcurtain.servers.config import ServerConfig, load_servers
-from ironcurtain.servers.tool_lists.listing import Tools
 from ironcurtain.servers.tool_lists.listing import list_tools as list_tools_of
-from ironcurtain.servers.tools import saved_document, tool_digest
+from ironcurtain.servers.tools import Tools, saved_document, tool_digest
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "tiny_server.py"
 

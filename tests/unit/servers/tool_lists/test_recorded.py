@@ -12,8 +12,10 @@ from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, SeveralErrors
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import Start
-from ironcurtain.servers.tool_lists.listing import Tools, list_tools
-from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_without_starting, recorded_files
+from ironcurtain.servers.tool_lists.listing import list_tools
+from ironcurtain.servers.tool_lists.published import recorded_files
+from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_without_starting
+from ironcurtain.servers.tools import Tools
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "tiny_server.py"
 VISITS = contained_visits(lambda _: None)

@@ -1,0 +1,34 @@
+"""The tool lists in a published directory: written by a compile, read by whoever reviews it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from ironcurtain.servers.tools import Tools, read_saved_tools, saved_document
+from ironcurtain.system import json_text
+
+DIRECTORY = "tools"
+"""Where in the published directory the lists lie, one file for each server."""
+
+
+def recorded_files(tools: Tools) -> dict[str, bytes]:
+    """Return the files that record tool lists, by path in the published directory."""
+    return {
+        f"{DIRECTORY}/{server}.json": json_text.pretty(saved_document(listed)).encode()
+        for server, listed in tools.items()
+    }
+
+
+def read_recorded(output: Path, known: Collection[str]) -> Tools:
+    """Read every tool list that a compile recorded in a published directory, whatever is configured now.
+
+    Args:
+        output: The published directory.
+        known: Digests of tools that were annotated, whose schemas were looked at then.
+
+    Raises:
+        FileError, FormatError, ServerFailedError: If a file is no usable tool list.
+    """
+    files = sorted((output / DIRECTORY).glob("*.json"))
+    return {file.stem: read_saved_tools(file.stem, file, known) for file in files}
