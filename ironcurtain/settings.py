@@ -20,6 +20,7 @@ from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.model.caller_facts import CallerFact, CallerFactName
 from ironcurtain.model.policy import Approver
 from ironcurtain.system import json_text
+from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 from ironcurtain.system.files import has_content, read_text
 from ironcurtain.system.frozen import Frozen, Slug, is_empty
 from ironcurtain.system.text import quoted, visible
@@ -164,7 +165,7 @@ def parse_settings(text: str, path: Path) -> Settings:
 
 def user_directory() -> Path:
     """Return the directory of the user's own files: IRONCURTAIN_HOME, or `~/.ironcurtain`."""
-    return Path(os.environ.get("IRONCURTAIN_HOME") or Path.home() / ".ironcurtain")
+    return Path(os.environ.get("IRONCURTAIN_HOME") or Path.home() / CONFIGURATION_DIRECTORY)
 
 
 def status_directory() -> Path:

@@ -25,6 +25,7 @@ from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
 from ironcurtain.errors import BundleRelationError, RefusedRootError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.facts import Fact
+from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
@@ -103,9 +104,6 @@ class Deployment:
     def working_root(self, server: str) -> str | None:
         """Return the directory that a server's relative paths resolve against, or None."""
         return self.working_roots.get(server, self.sandbox)
-
-
-CONFIGURATION_DIRECTORY = ".ironcurtain"
 
 
 class LoadedPolicy:

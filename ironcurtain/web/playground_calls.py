@@ -12,6 +12,7 @@ from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.errors import FormatError, UsageError
 from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
 from ironcurtain.system import json_text, yaml_text
+from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
@@ -67,7 +68,7 @@ def machine_of_record(record: DecisionRecord, assumed: DescribedWorld) -> Descri
     return DescribedWorld(
         home=home,
         sandbox=record.sandbox.directory,
-        protected=(f"{home}/.ironcurtain",),
+        protected=(f"{home}/{CONFIGURATION_DIRECTORY}",),
         domains=assumed.domains,
     )
 

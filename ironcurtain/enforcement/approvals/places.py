@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-CONFIGURATION = ".ironcurtain"
+from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 
 
 def default_paths() -> tuple[Path, Path]:
@@ -12,5 +12,5 @@ def default_paths() -> tuple[Path, Path]:
 
     No environment variable but HOME moves them: what protects is not set by the environment.
     """
-    own = Path.home() / CONFIGURATION
+    own = Path.home() / CONFIGURATION_DIRECTORY
     return own / "approvals", own / "approvals.key"

@@ -75,8 +75,10 @@ class SandboxLauncher:
         wanted = [
             name for name, server in config.servers.items() if server.command and server.sandbox is not False
         ]
+        if not wanted:
+            return cls(config, inputs, ProgramSurvey(None))
         needs = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, inputs))
-        if wanted and needs.programs is None and config.sandbox.policy == "enforce":
+        if needs.programs is None and config.sandbox.policy == "enforce":
             raise SandboxMissingError(
                 needs.sentence,
                 where=str(config.path),

@@ -7,13 +7,13 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ironcurtain.decision.loaded_policy import CONFIGURATION_DIRECTORY
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.launching import Open, ServerLauncher, Start
 from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.settings import user_directory
+from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.sandbox.report import Observation

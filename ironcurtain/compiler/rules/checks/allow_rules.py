@@ -23,6 +23,7 @@ from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 from ironcurtain.system.text import quoted, visible
 
 _NEGATIVE = frozenset({"not_equals", "not_in", "not_contains"})
@@ -150,7 +151,7 @@ _OWN_PARENTS = frozenset({".config", ".cache", "share", "state", "Application Su
 def _is_protected(pattern: str, roles: Sequence[str]) -> bool:
     parts = pattern.split("/")
     own = any(
-        part == ".ironcurtain" or (part == "ironcurtain" and parent in _OWN_PARENTS)
+        part == CONFIGURATION_DIRECTORY or (part == "ironcurtain" and parent in _OWN_PARENTS)
         for parent, part in zip(["", *parts], parts, strict=False)
     )
     changes = bool({"write-path", "delete-path"} & set(roles))
