@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeGuard, TypeVar, cast
 
 import re2
 import rfc8785
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import in_quotes
@@ -38,6 +38,8 @@ _OTHERWISE = re2.compile(
     rb'(?:^|":|[,\[])-?[0-9]*(?:[0-9][.e]|[0-9]{16})|[{,]"(?:-?[0-9][^"]*|true|false|null)":'
     rb"|[\x{E000}-\x{10FFFF}]"
 )
+# Python's encoder is slow where it indents; Pydantic's writes the same but for floats.
+_FLOAT = re2.compile(r'(?:^|":|[,\[])-?[0-9]+[.e]')
 _REORDERED = "\ue000"
 """The first character that UTF-16 sorts in another way than code points do."""
 _FEW = 256
@@ -268,6 +270,10 @@ def digest_bytes(data: bytes) -> str:
 
 def pretty(value: JsonSource) -> str:
     """Serialise for people and for git: sorted keys, two spaces, a final newline, byte-stable."""
+    with suppress(ValueError):  # what has no strict text is written as Python writes it
+        ordered = _PLAIN.encode(value)
+        if not _FLOAT.search(ordered):
+            return to_json(from_json(ordered), indent=2).decode() + "\n"
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

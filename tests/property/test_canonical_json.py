@@ -1,7 +1,8 @@
-"""Canonical JSON is written by a quick way where that gives the same bytes; the slow way is the oracle."""
+"""JSON is written by quick ways where these give the same bytes; the slow ways are the oracles."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -47,8 +48,8 @@ DIFFERENT = {
 }
 
 
-def outcome(function: Callable[[Any], bytes], value: Any) -> object:
-    """Return the bytes, or the class and the words of the error."""
+def outcome(function: Callable[[Any], bytes | str], value: Any) -> object:
+    """Return what is written, or the class and the words of the error."""
     try:
         return function(value)
     except Exception as error:  # noqa: BLE001 - whatever it is, it must be the same
@@ -63,3 +64,25 @@ def test_it_is_what_the_standard_says(value: Any) -> None:
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_where_the_quick_way_would_differ(name: str) -> None:
     assert outcome(json_text.canonical, DIFFERENT[name]) == outcome(rfc8785.dumps, DIFFERENT[name])
+
+
+def indented(value: Any) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+@given(VALUES | st.text(st.characters(codec=None)) | st.integers(10**4000, 10**4001))
+def test_what_people_read_is_what_python_writes(value: Any) -> None:
+    assert outcome(json_text.pretty, value) == outcome(indented, value)
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_where_the_quick_way_of_indenting_would_differ(name: str) -> None:
+    assert outcome(json_text.pretty, DIFFERENT[name]) == outcome(indented, DIFFERENT[name])
+
+
+@pytest.mark.parametrize("depth", [100, 300])
+def test_what_is_nested_deeply_is_written_alike(depth: int) -> None:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"in": [value]}
+    assert outcome(json_text.pretty, value) == outcome(indented, value)
