@@ -164,8 +164,9 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
             summary += [counted(len(inputs.clauses), "clause"), counted(truth.count, "scenario")]
         with _expecting(inputs, sources, options, opa) as expected:
             with stages.stage("annotate") as summary:
+                annotating = _annotating(inputs, options, sources.output, cache)  # servers list meanwhile
                 tools = _list_tools(inputs, options, starter, sources.output, progress)
-                annotated = _annotate(inputs, tools, options, sources.output, cache)
+                annotated = annotating(tools)
                 annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
                 structure = _structure(annotations, truth, options.release(opa))
                 summary.append(_listed(tools))
@@ -308,14 +309,22 @@ def _listed(tools: Tools) -> str:
     return f"{counted(sum(map(len, tools.values())), 'tool')} of {counted(len(tools), 'server')}"
 
 
-def _annotate(inputs: Inputs, tools: Tools, options: Options, output: Path, cache: AnswerCache) -> Annotated:
+def _annotating(
+    inputs: Inputs, options: Options, output: Path, cache: AnswerCache
+) -> Callable[[Tools], Annotated]:
+    """Read what annotations are made from beside the tools; return what makes them."""
     previous, declared = published_annotations(output), declared_annotations(inputs.servers)
     known = shipped_collection()
-    annotated = annotate(
-        tools, options.roles, inputs.confirmations, cache, previous=previous, known=known, declared=declared
-    )
-    annotated.require_roles()
-    return annotated
+
+    def annotating(tools: Tools) -> Annotated:
+        roles, confirmations = options.roles, inputs.confirmations
+        annotated = annotate(
+            tools, roles, confirmations, cache, previous=previous, known=known, declared=declared
+        )
+        annotated.require_roles()
+        return annotated
+
+    return annotating
 
 
 def _rule_context(
