@@ -105,18 +105,21 @@ def command(
     Exit: 0 verified, 1 something fails, 2 wrong options or files,
     3 the bundle is corrupt or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.bundle.opening import Trust
-    from ironcurtain.cli.options.signing import verify_signed
-    from ironcurtain.cli.output.report_formats import formats_of
-    from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
-    from ironcurtain.compiler.verify.rego_check import check_rego
-    from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.inputs import GateInputs
-    from ironcurtain.system.forked import in_fork
+    from ironcurtain.system.background import in_background
 
-    files = formats_of(output)
-    engine = find(Path(opa) if opa else None)
+    with in_background(partial(find, Path(opa) if opa else None)) as finding:  # it asks OPA for its version
+        from ironcurtain.bundle.opening import Trust
+        from ironcurtain.cli.options.signing import verify_signed
+        from ironcurtain.cli.output.report_formats import formats_of
+        from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
+        from ironcurtain.compiler.verify.rego_check import check_rego
+        from ironcurtain.engine.command import OpaCommand
+        from ironcurtain.integrations.gate.inputs import GateInputs
+        from ironcurtain.system.forked import in_fork
+
+        files = formats_of(output)
+    engine = finding.result()
     trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
     path = bundle_or_project(bundle, config)
     read = verify_signed(path, trust, engine)
