@@ -1,0 +1,65 @@
+"""Values of our own making: immutable, and silent about secrets."""
+
+from __future__ import annotations
+
+import pickle
+from abc import abstractmethod
+from functools import cached_property
+
+import pytest
+from rich.pretty import pretty_repr
+
+from ironcurtain.system.structs import AbstractStruct, Discreet, Struct, field, replace
+
+
+class Point(Struct):
+    x: int
+    more: tuple[str, ...] = field(default_factory=tuple)
+
+    @cached_property
+    def double(self) -> int:
+        return 2 * self.x
+
+
+class Named(Point):
+    name: str = ""
+
+
+class Shape(AbstractStruct):
+    @abstractmethod
+    def area(self) -> int: ...
+
+
+class Key(Discreet):
+    unshown = frozenset({"secret"})
+
+    id: str
+    secret: str
+
+
+@pytest.mark.parametrize("name", ["x", "double", "unknown"])
+@pytest.mark.parametrize("made", [Point(1), Named(1)])
+def test_nothing_of_a_value_is_set(made: Point, name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(made, name, 2)
+    with pytest.raises(AttributeError):
+        delattr(made, name)
+
+
+def test_what_a_property_has_found_is_neither_compared_nor_copied() -> None:
+    made = Point(1)
+    assert made.double == 2
+    assert (made, hash(made)) == (Point(1), hash(Point(1)))
+    assert replace(made, x=5).double == 10
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_what_lacks_a_method_is_not_made() -> None:
+    with pytest.raises(TypeError, match="area"):
+        Shape()  # type: ignore[abstract] # which is what is shown
+
+
+def test_what_is_not_shown_is_in_no_text_about_a_value() -> None:
+    key = Key("one", "hidden")
+    assert repr(key) == pretty_repr(key) == "Key(id='one')"
+    assert "hidden" not in f"{key} {[key]} {pretty_repr([key])}"
