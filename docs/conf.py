@@ -6,6 +6,7 @@ source. The order of the site is that of the links in `docs/index.md` and in the
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from importlib.metadata import version as installed
@@ -15,8 +16,10 @@ from typing import Any
 import click
 from pygments.lexers.data import JsonLexer
 from sphinx.application import Sphinx
+from sphinx.util.inspect import stringify_signature
 
 from ironcurtain.cli.main import GROUPS, command_of
+from ironcurtain.system.structs import Struct
 
 project = "IronCurtain"
 author = "The IronCurtain authors"
@@ -54,11 +57,28 @@ _HOME = '<!doctype html>\n<meta http-equiv="refresh" content="0; url=docs/index.
 def setup(app: Sphinx) -> None:
     """Let the links of the indexes be the site's order, and the groups of `--help` its commands."""
     app.add_lexer("jsonc", JsonLexer)
+    app.connect("autodoc-process-signature", _show_as_written)
     app.connect("source-read", _extend)
     app.connect("sphinx-click-process-description", _describe)
     app.connect("sphinx-click-process-options", _escape_options)
     app.connect("html-page-context", _collapse, priority=400)  # before the theme makes its navigation
     app.connect("build-finished", _write_home)
+
+
+def _show_as_written(
+    _app: Sphinx, _what: str, _name: str, documented: object, _options: object, _signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Show the types of a Struct's fields as they are written: msgspec tells what each alias stands for."""
+    if not (inspect.isclass(documented) and issubclass(documented, Struct)):
+        return None
+    written = {
+        name: type_
+        for base in reversed(documented.__mro__)
+        for name, type_ in inspect.get_annotations(base).items()
+    }
+    told = inspect.signature(documented)
+    fields = [each.replace(annotation=written[each.name]) for each in told.parameters.values()]
+    return stringify_signature(told.replace(parameters=fields)), returns
 
 
 def _extend(app: Sphinx, page: str, source: list[str]) -> None:

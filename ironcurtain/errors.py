@@ -30,9 +30,8 @@ a process status. Each leaf is documented for users by the page ``docs/errors/<c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 
 class Exit(IntEnum):
@@ -47,8 +46,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a mistake stands: a file (or other source) and, where known, its 1-based line and column."""
 
     source: str

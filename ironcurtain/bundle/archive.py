@@ -13,7 +13,6 @@ import tarfile
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from ironcurtain.errors import BundleIntegrityError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_regular
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ _NAMED = 5
 _CUSTOM = f"{ROOT}/custom/"
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(Struct):
     """A bundle whose content matches the revision of its manifest.
 
     Attributes:

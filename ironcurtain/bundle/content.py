@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -19,6 +18,7 @@ from ironcurtain.model.records import FactName
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import visible
 
 T = TypeVar("T")
@@ -73,8 +73,7 @@ class _Rules(Frozen):
     caller: dict[CallerFactName, CallerFact] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class PolicyContent:
+class PolicyContent(Struct):
     """The data of a bundle, validated.
 
     Attributes:

@@ -7,21 +7,20 @@ somebody knows.
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ironcurtain.bundle.archive import Bundle, read_files, unpack
 from ironcurtain.errors import BundleIntegrityError, BundleSignatureError, UsageError
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
     from ironcurtain.bundle.signing.keys import PublicKey
 
 
-@dataclass(frozen=True)
-class Trust:
+class Trust(Struct):
     """What a bundle has to be.
 
     Attributes:

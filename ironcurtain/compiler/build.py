@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -80,13 +79,13 @@ from ironcurtain.servers.tool_lists.listing import is_started
 from ironcurtain.servers.tool_lists.live import list_each
 from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_without_starting
 from ironcurtain.servers.tools import Tools
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import counted
 
 STAGES = 8
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct):
     """How to compile.
 
     Attributes:
@@ -133,8 +132,7 @@ class Options:
         return Release(opa.version, self.serial, case_insensitive_hosts=self.case_insensitive_hosts)
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(Struct):
     """What was published.
 
     Attributes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.arguments import Canonical, canonicalise
@@ -29,13 +29,13 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import quoted, visible
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct):
     """A tool call as it arrives.
 
     Attributes:
@@ -63,8 +63,7 @@ class Call:
     facts: Mapping[str, JsonValue] | None = None
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(Struct):
     """A call after steps 1 to 5: what OPA is asked, what its answer is merged with, what goes along."""
 
     input: PolicyInput
@@ -112,8 +111,7 @@ class Trace:
         return 5 if isinstance(self.outcome, Prepared) else sum(each is not None for each in found)
 
 
-@dataclass(frozen=True)
-class TracedDecision:
+class TracedDecision(Struct):
     """A decision, and how the call came to it."""
 
     decision: Decision

@@ -6,7 +6,6 @@ A `Deployment` is what a bundle does not hold: the directories and the servers' 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ironcurtain.bundle.content import PolicyContent
@@ -27,6 +26,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.facts import Fact
 from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import quoted, visible
 
 SANDBOX = "the sandbox"
@@ -83,8 +83,7 @@ def _without(recorded: Mapping[str, str], missing: set[str]) -> dict[str, str]:
     return relations
 
 
-@dataclass(frozen=True)
-class Deployment:
+class Deployment(Struct):
     """The facts of one place of enforcement, or of the world that a verification assumes.
 
     Attributes:

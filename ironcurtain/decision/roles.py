@@ -8,11 +8,11 @@ patterns in `canonical/patterns.py`; CONTRIBUTING.md has the recipe.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from ironcurtain.errors import AnnotationError
 from ironcurtain.model.annotations import IdentifierRole
+from ironcurtain.system.structs import Struct
 
 Category = Literal["path", "url", "identifier", "opaque"]
 
@@ -20,8 +20,7 @@ NONE = "none"
 """The role of leaves that are nothing to security, and of the entry `call`."""
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(Struct):
     """What a call does to what a role names, in sentences to people and agents; empty where no word fits.
 
     Attributes:
@@ -35,8 +34,7 @@ class Verb:
     participle: str = ""
 
 
-@dataclass(frozen=True)
-class Role:
+class Role(Struct):
     """One role.
 
     Attributes:

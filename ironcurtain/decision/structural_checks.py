@@ -7,7 +7,6 @@ is the least that the call comes to, and the workspace takes resources out of th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from ironcurtain.decision.canonical import pointers
@@ -25,6 +24,7 @@ from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _CHANGING = frozenset({"write-path", "delete-path"})
@@ -32,8 +32,7 @@ _WRITING = "write-path"
 _MAX_PATH_BYTES = 4096
 
 
-@dataclass(frozen=True)
-class Boundaries:
+class Boundaries(Struct):
     """What the checks of one server hold against: protected paths, the sandbox, the domain gate.
 
     Attributes:
@@ -46,8 +45,7 @@ class Boundaries:
     gate: PatternIndex | None
 
 
-@dataclass(frozen=True)
-class MinimumVerdict:
+class MinimumVerdict(Struct):
     """The outcome of the checks when none of them denies.
 
     Attributes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 HTTP_OK = 200
@@ -31,8 +31,7 @@ class EngineAnswerError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class EngineAnswer:
+class EngineAnswer(Struct):
     """A decision object as the policy returned it; its inside is not yet checked.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -25,6 +24,7 @@ from ironcurtain.errors import (
 from ironcurtain.system import assets
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.subprocess_runner import ProcessOutput, clean_environment, run
 from ironcurtain.system.text import visible
 
@@ -100,8 +100,7 @@ _ROWS: TypeAdapter[tuple[_TestRow, ...] | None] = TypeAdapter(
 )
 
 
-@dataclass(frozen=True)
-class RegoTest:
+class RegoTest(Struct):
     """One Rego test and how it ended; `place` is the test's own."""
 
     name: str
@@ -109,8 +108,7 @@ class RegoTest:
     outcome: str
 
 
-@dataclass(frozen=True)
-class RegoReport:
+class RegoReport(Struct):
     """The result of `opa test`.
 
     Attributes:

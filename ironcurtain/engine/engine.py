@@ -25,7 +25,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,6 +37,7 @@ from ironcurtain.errors import BundleIntegrityError, EngineFailedError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system import assets
 from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.subprocess_runner import clean_environment
 from ironcurtain.system.text import visible
 
@@ -126,8 +126,7 @@ _POLL = 0.005
 _DEATH_NOTICE = 0.5
 
 
-@dataclass(frozen=True)
-class EngineLimits:
+class EngineLimits(Struct):
     """Bounds of one engine, in seconds; `memory` is what OPA's garbage collector aims to stay under."""
 
     start: float = 60.0

@@ -9,7 +9,6 @@ import functools
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,6 +19,7 @@ from ironcurtain.system import assets
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.subprocess_runner import clean_environment, run
 from ironcurtain.system.text import quoted, visible
 
@@ -104,8 +104,7 @@ _VERSION_TIMEOUT = 20.0
 _VERSION_LINE = re.compile(rb"^Version:[ \t]*(\S+)[ \t]*\r?$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Opa:
+class Opa(Struct):
     """An OPA executable that was run and is new enough.
 
     Attributes:

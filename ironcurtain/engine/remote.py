@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from ssl import SSLContext
 from types import TracebackType
 from typing import Self
@@ -30,6 +29,7 @@ from ironcurtain.engine.client import NodeClient
 from ironcurtain.engine.remote_nodes import Nodes, NodeStatus
 from ironcurtain.errors import EngineFailedError
 from ironcurtain.model.reserved_rules import ReservedRule
+from ironcurtain.system.structs import Struct
 
 _POLL = 0.2
 _FRESH = 5.0
@@ -44,8 +44,7 @@ _PUBLISH = "Publish this bundle to the nodes, or load the one that they serve."
 _CHECK = "Check the nodes, their addresses, --engine-ca and --engine-token-file; see docs/remote-engine.md."
 
 
-@dataclass(frozen=True)
-class RemoteLimits:
+class RemoteLimits(Struct):
     """Bounds in seconds: of one request to a node, of reaching it, and of one decision by all nodes.
 
     A node that has not decided is asked last, for `rest` at first, then twice as long up to `longest_rest`.

@@ -5,18 +5,17 @@ from __future__ import annotations
 import ipaddress
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.system.files import read_text, read_token
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.structs import Discreet
 from ironcurtain.system.text import visible
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(Discreet):
     """The OPAs of a policy plane, each with the same bundle.
 
     Attributes:
@@ -25,9 +24,11 @@ class Nodes:
         ca: The certificates of the authorities that may vouch for them, PEM; None for the system's.
     """
 
+    unshown = frozenset({"ca", "token"})
+
     urls: tuple[str, ...]
-    token: str | None = field(default=None, repr=False)
-    ca: str | None = field(default=None, repr=False)
+    token: str | None = None
+    ca: str | None = None
 
     @classmethod
     def of(

@@ -7,7 +7,6 @@ permissions on the validated input. What is refused is told alike from outside, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 import anyio
@@ -19,6 +18,7 @@ from ironcurtain.gateway.principal import Principal
 from ironcurtain.gateway.workers import Workers
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import printable
 
 NOT_PERMITTED = "operation not permitted"
@@ -59,8 +59,7 @@ RULES: dict[str, Stage] = {
 """By the rule of a refusal before the policy, its stage."""
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(Struct):
     """A call that does not come to the policy.
 
     Attributes:

@@ -14,13 +14,14 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import anyio
 from anyio.abc import ByteReceiveStream
 from pydantic import BaseModel, JsonValue
+
+from ironcurtain.system.structs import Discreet
 
 ArgsBuilder: TypeAlias = Callable[[Any], Sequence[str]]
 Output: TypeAlias = Literal["text", "json", "jsonl"] | Callable[[str], Any]
@@ -42,8 +43,7 @@ class CommandFailedError(Exception):
     """The program did not do what was asked; the message is for the log, never for the agent."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Discreet):
     """A program to run; make it with `cli_command`.
 
     Attributes:
@@ -52,10 +52,12 @@ class Command:
         problems: What is wrong with the declaration, each with what to do.
     """
 
+    unshown = frozenset({"env"})
+
     program: str
     build: ArgsBuilder
     cwd: str | None
-    env: Mapping[str, str] = field(repr=False)
+    env: Mapping[str, str]
     timeout: float
     output: Output
     most_bytes: int

@@ -21,7 +21,6 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from pydantic import BaseModel, JsonValue, RootModel
@@ -38,6 +37,7 @@ from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.output.rules import OutputPolicyError
 from ironcurtain.gateway.roles import UnclearRolesError, arguments_of
 from ironcurtain.model.annotations import Argument
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import quoted
 
 Classification: TypeAlias = Literal["read", "write", "destructive"]
@@ -55,8 +55,7 @@ _MOST_NAME = 64
 _PERMISSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/*-]{0,127}\Z")
 
 
-@dataclass(frozen=True)
-class HandlerContext:
+class HandlerContext(Struct):
     """What a handler is told beside its input.
 
     Attributes:
@@ -78,8 +77,7 @@ class _Schemas(GenerateJsonSchema):
         return super().encode_default(dft)
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct):
     """How input and output are read and written, as their models were when the tool was declared.
 
     A class can be changed afterwards; what is listed and validated against must not be.
@@ -133,8 +131,7 @@ class Shape:
         return self._written.to_python(model), made
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Struct):
     """A tool as it was declared; make it with `define_tool`.
 
     Attributes:
@@ -161,7 +158,7 @@ class Tool:
     takes_context: bool
     shape: Shape
     place: Place
-    problems: tuple[GatewayError, ...] = field(default=(), repr=False)
+    problems: tuple[GatewayError, ...] = ()
 
     def input_schema(self) -> dict[str, JsonValue]:
         """Return the JSON Schema of the input."""

@@ -10,10 +10,10 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from ironcurtain.errors import GatewayError
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:

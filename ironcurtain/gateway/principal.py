@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -14,13 +13,13 @@ from ironcurtain.gateway.definition import PUBLIC
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.ownership import check_own
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 Algorithm: TypeAlias = Literal["RS256", "PS256", "ES256", "EdDSA"]
 
 
-@dataclass(frozen=True)
-class Principal:
+class Principal(Struct):
     """Whom an agent acts for, from start configuration or a verified token, never from a call.
 
     Attributes:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import PurePath
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
@@ -22,13 +21,13 @@ from pydantic import BaseModel, JsonValue, StringConstraints
 from pydantic.fields import FieldInfo
 
 from ironcurtain.model.annotations import Argument
+from ironcurtain.system.structs import Struct
 
 _LISTS = (list, tuple, set, frozenset)
 _MOST_LEVELS = 8
 
 
-@dataclass(frozen=True)
-class Is:
+class Is(Struct):
     """Says what an argument is: a role of the registry, or one that the gateway declares.
 
     Attributes:
@@ -53,8 +52,7 @@ FetchUrl: TypeAlias = Annotated[_Text, Is("fetch-url")]
 Recipient: TypeAlias = Annotated[_Text, Is("recipient")]
 
 
-@dataclass(frozen=True)
-class _Leaf:
+class _Leaf(Struct):
     pointer: tuple[str, ...]
     marks: tuple[Is, ...]
 

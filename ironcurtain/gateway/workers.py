@@ -18,6 +18,7 @@ import asyncio
 import contextlib
 import contextvars
 import ctypes
+import dataclasses
 import os
 import signal
 import sys
@@ -25,7 +26,6 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +34,7 @@ from anyio import to_thread
 from pydantic import BaseModel
 
 from ironcurtain.gateway.command import Command, arguments_for
+from ironcurtain.system.structs import Struct, field
 
 JOB: ContextVar[object | None] = ContextVar("ironcurtain_job", default=None)
 """The job that a program is started for; threads that are handed work by asyncio inherit it."""
@@ -41,7 +42,7 @@ JOB: ContextVar[object | None] = ContextVar("ironcurtain_job", default=None)
 _EVENTS = frozenset(("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"))
 
 
-@dataclass
+@dataclasses.dataclass
 class _Family:
     """The children of one thread.
 
@@ -51,7 +52,7 @@ class _Family:
     """
 
     starter: object | None = None
-    known: dict[int, object | None] = field(default_factory=dict)
+    known: dict[int, object | None] = dataclasses.field(default_factory=dict)
 
     def look(self, thread: int) -> None:
         """Take note of the children that a thread has by now."""
@@ -275,8 +276,7 @@ class _Thread(threading.Thread):
             self.result.set_exception(error)
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(Struct):
     """One handler on the loop.
 
     Attributes:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal, TypeAlias
 
 from ironcurtain.model.times import minutes_within, seconds_of
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 Part: TypeAlias = Literal["date", "time", "instant"]
 """What of a date-time is compared: its day, its time of day as it is written, or the moment itself."""
@@ -27,8 +27,7 @@ _EXAMPLES: dict[Part, str] = {"date": "2026-11-23", "time": "07:00", "instant": 
 _HOURS = re.compile(r"[0-9]{2}:[0-9]{2}-[0-9]{2}:[0-9]{2}")
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct):
     """A part of a date or date-time as a number.
 
     Attributes:
@@ -62,8 +61,7 @@ def moment_of(text: str, part: Part) -> Moment | None:
     return Moment(days * _DAY + seconds - ahead, is_zoned)
 
 
-@dataclass(frozen=True)
-class MomentTest:
+class MomentTest(Struct):
     """A test of a part of a date-time, with its operand read.
 
     Attributes:

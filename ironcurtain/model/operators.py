@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.structs import Struct
 
 _MOST_ELEMENTS = 100
 _Elements: TypeAlias = Annotated[int, Field(ge=0, le=_MOST_ELEMENTS)]
@@ -49,8 +49,7 @@ SCALING = frozenset({"times", "plus", "measure"})
 """What an operand that refers to another value may say of it besides where it stands."""
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(Struct):
     """What of another value a number is compared with: `times` the value or its number of elements, `plus`.
 
     Attributes:

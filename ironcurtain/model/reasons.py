@@ -6,8 +6,9 @@ words, an unreadable place), and says so here, once. Readers decide by the code 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from ironcurtain.system.structs import Struct
 
 
 class ReasonCode(StrEnum):
@@ -29,8 +30,7 @@ UNTOLD = "The call cannot be judged exactly."
 """What the agent is told where the reason speaks of more than the call itself."""
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(Struct):
     """One reason.
 
     Attributes:

@@ -13,11 +13,11 @@ and serialized is the name itself (`member.value`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Self
 
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 NO_ANSWER = "No decision could be made, so the call was refused; the call itself is not at fault."
 """What an agent is told where the engine or we ourselves failed."""
@@ -35,8 +35,7 @@ class RuleKind(StrEnum):
     GATEWAY = auto()
 
 
-@dataclass(frozen=True)
-class RuleFacts:
+class RuleFacts(Struct):
     """What is known of a reserved rule.
 
     Attributes:

@@ -8,13 +8,13 @@ that allows and true in one that asks or denies. The renderer and the evaluators
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ironcurtain.model.conditions import ValueTest
 from ironcurtain.model.operators import SCALING
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 Root: TypeAlias = Literal["args", "caller", "facts"]
 """Where a pointer begins: at the arguments, the caller facts, or the declared facts."""
@@ -39,8 +39,7 @@ _TYPE_OF_OPERATOR = {
 }
 
 
-@dataclass(frozen=True)
-class Needs:
+class Needs(Struct):
     """The facts that a test needs.
 
     Attributes:

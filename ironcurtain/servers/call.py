@@ -6,7 +6,6 @@ What a server answers is data written by strangers: it is bounded, parsed strict
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import anyio
 from mcp import Client
@@ -20,6 +19,7 @@ from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted, visible
 
 MAX_RESULT_BYTES = 8 << 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
 from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.servers.fetched.lock import ServerLock, lock_of, read_lock
 from ironcurtain.system.files import load
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ _KEYS = tuple(field.alias or name for name, field in Server.model_fields.items()
 _NEAR = 0.8
 
 
-@dataclass(frozen=True)
-class ServerConfig:
+class ServerConfig(Struct):
     """The servers of one file.
 
     Attributes:

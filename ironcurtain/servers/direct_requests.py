@@ -22,7 +22,6 @@ import itertools
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -39,6 +38,8 @@ from mcp_types import (
     JSONRPCResponse,
 )
 from pydantic_core import to_json
+
+from ironcurtain.system.structs import Struct, field
 
 Write = Callable[[bytes], Awaitable[None]]
 """Writes whole lines; may raise `ClosedResourceError` or `BrokenResourceError` if nothing more is taken."""
@@ -62,23 +63,20 @@ def line_of(message: Mapping[str, Any]) -> bytes:
     return to_json(message, inf_nan_mode="null") + b"\n"
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct):
     """A request's result, as the other side wrote it."""
 
     id: int
     result: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(Struct):
     progress: float
     total: float | None
     message: str | None
 
 
-@dataclass(frozen=True)
-class _Waiting:
+class _Waiting(Struct):
     on_progress: ProgressFnT | None
     came: asyncio.Queue[dict[str, Any] | ErrorData | _Step] = field(default_factory=asyncio.Queue)
 

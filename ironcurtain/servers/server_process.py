@@ -12,20 +12,19 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 
 from ironcurtain.errors import ServerFailedError
+from ironcurtain.system.structs import Discreet, Struct
 from ironcurtain.system.text import visible
 
 _LAUNCHER = Path(__file__).with_name("process_tree.py")
 _POLL = 0.01
 
 
-@dataclass(frozen=True)
-class ServerStart:
+class ServerStart(Discreet):
     """How a server is started.
 
     Attributes:
@@ -35,14 +34,15 @@ class ServerStart:
         cwd: Its working directory; None for ours.
     """
 
+    unshown = frozenset({"env"})
+
     command: str
     args: Sequence[str] = ()
-    env: Mapping[str, str] | None = field(default=None, repr=False)
+    env: Mapping[str, str] | None = None
     cwd: Path | None = None
 
 
-@dataclass(frozen=True)
-class PipeLimits:
+class PipeLimits(Struct):
     """Bounds on what a server may do to us.
 
     Attributes:

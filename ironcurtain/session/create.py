@@ -12,7 +12,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,13 +39,13 @@ from ironcurtain.session.rules import SessionRules
 from ironcurtain.session.session import Parts, Session
 from ironcurtain.session.toolset import EnforcedToolset, LastDecision
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import visible
 
 _MOST_SAID = 1_000
 
 
-@dataclass(frozen=True)
-class SessionSettings:
+class SessionSettings(Struct):
     """What a session is enforced by and limited to.
 
     Attributes:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class TextPiece:
+class TextPiece(Struct):
     """A piece of the model's answer, as it arrived."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class CallBegan:
+class CallBegan(Struct):
     """The model calls a tool; nothing is decided yet.
 
     Attributes:
@@ -33,8 +31,7 @@ class CallBegan:
     arguments: dict[str, JsonValue]
 
 
-@dataclass(frozen=True)
-class CallEnded:
+class CallEnded(Struct):
     """What became of a call.
 
     Attributes:
@@ -60,15 +57,13 @@ class CallEnded:
     text: str
 
 
-@dataclass(frozen=True)
-class ApprovalNeeded:
+class ApprovalNeeded(Struct):
     """A call waits for a person."""
 
     request: ApprovalRequest
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct):
     """Something that the person should know; no word of the model, a tool or a server."""
 
     text: str

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from decimal import Decimal
 
 from ironcurtain.compiler.llm.access import Price
+from ironcurtain.system.structs import Struct
 
 WARNED_AT = Decimal("0.8")
 
 
-@dataclass(frozen=True)
-class Used:
+class Used(Struct):
     """What was used.
 
     Attributes:
@@ -33,8 +32,7 @@ class Used:
         return Used(self.steps + other.steps, self.tokens + other.tokens, self.seconds + other.seconds, cost)
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct):
     """The most that may be used; None is no limit.
 
     Attributes:
@@ -52,19 +50,19 @@ class Limits:
     def __str__(self) -> str:
         """Return the limits as people read them."""
         named = [
-            f"{_amount(most)} {_WORDS[limit.name]}"
-            for limit in fields(self)
-            if (most := getattr(self, limit.name)) is not None
+            f"{_amount(most)} {_WORDS[name]}"
+            for name in self.__struct_fields__
+            if (most := getattr(self, name)) is not None
         ]
         return ", ".join(named) or "without limits"
 
     def share(self, used: Used) -> dict[str, Decimal]:
         """Return, of each limit, the share that is used."""
         shares = {}
-        for limit in fields(self):
-            most, spent = getattr(self, limit.name), getattr(used, limit.name)
+        for name in self.__struct_fields__:
+            most, spent = getattr(self, name), getattr(used, name)
             if most is not None and spent is not None:
-                shares[limit.name] = Decimal(spent) / Decimal(most)
+                shares[name] = Decimal(spent) / Decimal(most)
         return shares
 
 

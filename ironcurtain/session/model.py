@@ -5,8 +5,6 @@ The one module that knows the classes of the agent library's providers. Each nee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import httpx2
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -32,13 +30,13 @@ from ironcurtain.compiler.llm.structured_completion import model_failed
 from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError, UsageError
 from ironcurtain.session.asking_again import AskedAgain
 from ironcurtain.settings import user_directory
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _SHOWN = 500
 
 
-@dataclass(frozen=True)
-class SessionModel:
+class SessionModel(Struct):
     """A model that can be asked.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.bundle.content import PolicyContent
@@ -17,14 +16,14 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted, cut, visible
 
 SEPARATOR = "__"
 _SHOWN = 200
 
 
-@dataclass(frozen=True)
-class ToolPermissions:
+class ToolPermissions(Struct):
     """The tools of a session, as `server__tool`.
 
     Attributes:

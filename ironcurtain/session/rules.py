@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.session.limits import Limits
 from ironcurtain.session.permissions import ToolPermissions, permissions, policy_lines
 from ironcurtain.session.system_prompt import system_prompt
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class SessionRules:
+class SessionRules(Struct):
     """What a session is enforced by, as its agent and its person are told.
 
     Attributes:

@@ -12,7 +12,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -44,6 +43,7 @@ from ironcurtain.session.rules import SessionRules
 from ironcurtain.session.summary import summary
 from ironcurtain.session.toolset import RETRIES, EnforcedToolset
 from ironcurtain.session.turn import Turn, check_whole
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 # The limits are ours: they are told before they are reached, and end a turn, not the session.
@@ -61,8 +61,7 @@ class SessionState(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct):
     """How a turn ended.
 
     Attributes:
@@ -76,8 +75,7 @@ class Answer:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(Struct):
     """What a session works with; `create_session` opens it."""
 
     model: SessionModel

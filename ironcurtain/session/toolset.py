@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import re
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
@@ -24,6 +23,7 @@ from pydantic_core import SchemaValidator, core_schema
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord
 from ironcurtain.session.events import CallBegan, CallEnded, EventListener
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 MAX_RESULT = 100_000
 """Characters of a result that the model reads."""
@@ -58,8 +58,7 @@ class LastDecision:
         """Hear how a call ended."""
 
 
-@dataclass(frozen=True)
-class _Listed:
+class _Listed(Struct):
     definition: ToolDefinition
     name: str
 

@@ -22,7 +22,7 @@ from pydantic_core import from_json, to_json
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import in_quotes
 
-JsonSource: TypeAlias = "Mapping[str, JsonSource] | Sequence[JsonSource] | str | int | float | bool | None"
+JsonSource: TypeAlias = Mapping[str, "JsonSource"] | Sequence["JsonSource"] | str | int | float | bool | None
 """What JSON can be written from: a JSON value, or mappings and sequences of other types that mean one."""
 
 MAX_BYTES = 1 << 20

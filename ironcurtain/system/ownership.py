@@ -14,11 +14,11 @@ import stat
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from ironcurtain.errors import FileError
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 _NAME = "system.posix_acl_access"
@@ -28,8 +28,7 @@ _WRITE = 0o2
 _NONE = frozenset({errno.ENODATA, errno.EOPNOTSUPP})
 
 
-@dataclass(frozen=True)
-class AccessList:
+class AccessList(Struct):
     """Who can write a file by its list, beside its owner and everybody.
 
     Attributes:
@@ -164,8 +163,7 @@ def places_on_the_way(path: Path) -> Iterator[Path]:
         waiting += reversed([part for part in target.parts if part != "/"])
 
 
-@dataclass(frozen=True)
-class Weakness:
+class Weakness(Struct):
     """How somebody else could change a place.
 
     Attributes:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.system.ownership import places_on_the_way, weakness
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 
-@dataclass(frozen=True)
-class ProgramSearch:
+class ProgramSearch(Struct):
     """Where programs are looked for, and what tools and servers can write.
 
     Attributes:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from ironcurtain.system.background import ended_by, kill_group
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class ProcessOutput:
+class ProcessOutput(Struct):
     """What a program left: its exit status (negative: the signal that ended it) and its two streams."""
 
     status: int

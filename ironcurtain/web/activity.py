@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +24,7 @@ from ironcurtain.enforcement.audit.summary import (
 )
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 from ironcurtain.web.access import Access
 from ironcurtain.web.live import changes
 from ironcurtain.web.rendering import page, refused
@@ -48,8 +48,7 @@ _FILTERS: Mapping[str, Callable[[RecentRecord, DecisionRecord], str]] = {
 Explain = Callable[[DecisionRecord], Explanation]
 
 
-@dataclass(frozen=True)
-class DecisionRow:
+class DecisionRow(Struct):
     """One line of the list: where it leads, its verdict and the words of `ironcurtain audit tail`."""
 
     link: str
@@ -57,8 +56,7 @@ class DecisionRow:
     words: str
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(Struct):
     """Two minutes of the chart: how many decisions of each verdict, and how they are drawn.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -14,6 +13,7 @@ from starlette.types import ASGIApp
 
 from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import IronCurtainError
+from ironcurtain.system.structs import Struct
 from ironcurtain.web.access import SESSION_SECONDS, Access
 from ironcurtain.web.activity import HERE as ACTIVITY
 from ironcurtain.web.activity import ActivityPages, Explain
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 _CLIENT_LEFT = 499
 
 
-@dataclass(frozen=True)
-class Entrance:
+class Entrance(Struct):
     """Where a browser is let in, and goes.
 
     Attributes:
@@ -75,8 +74,7 @@ class Entrance:
         return answer
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct):
     """What the pages show.
 
     Attributes:

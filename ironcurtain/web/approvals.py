@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from ironcurtain.enforcement.approvals.told import PROBLEMS, other_approver, tol
 from ironcurtain.enforcement.audit.always import parts_of_preview, preview
 from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import IronCurtainError, UsageError
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.web.access import Access
 from ironcurtain.web.activity import alike
 from ironcurtain.web.guard import form_of, session_of
@@ -45,8 +45,7 @@ SentencePlace = Callable[[ApprovalRequest], str]
 """Returns where the sentence stands that asks, as `FILE:LINE`; nothing where that is not known."""
 
 
-@dataclass(frozen=True)
-class WaitingRow:
+class WaitingRow(Struct):
     """One line of the list: a request, and what the command's list says of it."""
 
     status: ApprovalStatus

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,6 +19,7 @@ from ironcurtain.analysis.diff.report import (
 )
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.errors import UsageError
+from ironcurtain.system.structs import Struct
 from ironcurtain.web.access import Access
 from ironcurtain.web.guard import form_of
 from ironcurtain.web.live import changes
@@ -31,8 +31,7 @@ ApprovalsText = Callable[[Difference, str, str], str]
 _TITLES = {"loosened": "Loosened", "tightened": "Tightened"}
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Struct):
     """Two policies after they were compared.
 
     Attributes:

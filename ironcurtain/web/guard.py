@@ -8,12 +8,12 @@ rebinding, is refused. A change needs POST from a page of ours: its origin, and 
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ironcurtain.system.structs import Struct
 from ironcurtain.web.access import Access, WebSession
 from ironcurtain.web.forms import BadFormError, read_form
 from ironcurtain.web.rendering import CONTENT_SECURITY_POLICY, refused
@@ -35,8 +35,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct):
     """Why a request is refused: an HTTP status, and words for whoever reads the page."""
 
     status: int

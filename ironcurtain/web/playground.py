@@ -22,6 +22,7 @@ from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text, yaml_text
 from ironcurtain.system.files import parse_document
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 from ironcurtain.web.guard import form_of
 from ironcurtain.web.playground_calls import call_of_record, machine_of_record, pasted_call
@@ -37,8 +38,7 @@ _NO_SCENARIO = "The policy has no such scenario of one call."
 _NO_RECORD = "This decision is none of the newest, so it cannot be opened here."
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct):
     """What one policy decides.
 
     Attributes:

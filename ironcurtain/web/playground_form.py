@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ironcurtain.bundle.content import PolicyContent
@@ -16,6 +15,7 @@ from ironcurtain.model.facts import fact_types
 from ironcurtain.model.scenarios import ScenarioCall
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import cut, is_hidden, quoted, visible
 
 TIME = "at"
@@ -28,8 +28,7 @@ Typed: TypeAlias = Mapping[str, str]
 """What a form holds: by the name of each field its text, empty where nothing was typed."""
 
 
-@dataclass(frozen=True)
-class FormField:
+class FormField(Struct):
     """One field.
 
     Attributes:
@@ -65,8 +64,7 @@ class FormField:
         return text if self.kind in ("text", "instant") else _parsed(text, self.key)
 
 
-@dataclass(frozen=True)
-class FieldGroup:
+class FieldGroup(Struct):
     """The fields of arguments, of the caller, or of declared facts, and one for all that has no field.
 
     Attributes:
@@ -106,8 +104,7 @@ class FieldGroup:
         return typed | ({self.others: as_json(rest)} if rest else {})
 
 
-@dataclass(frozen=True)
-class CallForm:
+class CallForm(Struct):
     """The form for calls of one tool.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from ironcurtain.model.facts import fact_types
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
 from ironcurtain.policy import Policy
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.web.playground_scenarios import ScenarioFile
 
 _MACHINES = 4
@@ -111,8 +111,7 @@ class WarmPolicy:
         return found
 
 
-@dataclass(frozen=True)
-class Playground:
+class Playground(Struct):
     """What the playground decides by.
 
     Attributes:

@@ -77,7 +77,7 @@ class PolicyPages:
         report = self._report(request)
         if isinstance(report, Response):
             return report
-        cell = MatrixCell(*(request.query_params.get(name, "") for name in MatrixCell.__dataclass_fields__))
+        cell = MatrixCell(*(request.query_params.get(name, "") for name in MatrixCell.__struct_fields__))
         if not has_cell(report.matrix, cell):
             return refused(request, 404, _NO_SUCH)
         return page("policy_cell.html", request, cell=cell, calls=report.calls(cell))

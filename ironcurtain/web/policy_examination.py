@@ -5,17 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from ironcurtain.system.structs import Struct
 from ironcurtain.web.rendering import said
 
 T = TypeVar("T")
 _TELLING_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class Progress(Generic[T]):
+class Progress(Struct, Generic[T]):
     """How far the work is.
 
     Attributes:

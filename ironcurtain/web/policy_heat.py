@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from ironcurtain.analysis.matrix.report import Matrix, Row
 from ironcurtain.analysis.matrix.witnesses import MatrixCell
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct, asdict
 
 MOST_PLACES = 40
 LETTERS = {Verdict.ALLOW: "A", Verdict.ESCALATE: "E", Verdict.DENY: "D"}
 
 
-@dataclass(frozen=True)
-class HeatCell:
+class HeatCell(Struct):
     """What becomes of one tool's subjects of a role in one place.
 
     Attributes:
@@ -32,11 +31,10 @@ class HeatCell:
     @property
     def query(self) -> str:
         """The cell in an address."""
-        return urlencode(vars(self.of))
+        return urlencode(asdict(self.of))
 
 
-@dataclass(frozen=True)
-class HeatRow:
+class HeatRow(Struct):
     """A tool and a role, with a cell for each place; None where the tool has none of its own there."""
 
     tool: str
@@ -44,8 +42,7 @@ class HeatRow:
     cells: tuple[HeatCell | None, ...]
 
 
-@dataclass(frozen=True)
-class Heat:
+class Heat(Struct):
     """A part of the heat map of one server.
 
     Attributes:

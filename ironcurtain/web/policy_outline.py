@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.analysis.explain.report import QuotedClause
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.system.files import read_text
+from ironcurtain.system.structs import Struct, field
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Struct):
     """The headings above each sentence.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -31,11 +30,11 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import GuaranteeReport, Guarantees, WitnessCall
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Struct
 from ironcurtain.web.policy_outline import outline
 
 
-@dataclass(frozen=True)
-class PolicyFiles:
+class PolicyFiles(Struct):
     """A policy with the files of its project, read.
 
     Attributes:
@@ -53,8 +52,7 @@ class PolicyFiles:
     engine: OpaCommand
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(Struct):
     """One clause in the list of the constitution.
 
     Attributes:
@@ -74,8 +72,7 @@ class Sentence:
     headings: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True)
-class ShownCall:
+class ShownCall(Struct):
     """A call that shows a verdict of a cell.
 
     Attributes:

@@ -11,7 +11,6 @@ import importlib.util
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +32,7 @@ from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError
 from ironcurtain.enforcement.facts.totals.store import TotalKey, TotalsStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.policy import Policy
+from ironcurtain.system.structs import replace
 
 SHOP = ROOT / "examples" / "shop"
 

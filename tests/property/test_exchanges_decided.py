@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,6 +30,7 @@ from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
+from ironcurtain.system.structs import replace
 
 SHOPS, CALLS = (4, 300) if settings.get_current_profile_name() == "repeatable" else (10, 3_000)
 SEEDS = st.integers(min_value=0, max_value=10**9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from ironcurtain.analysis.attack.spellings.several import CallStep
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
@@ -12,13 +11,13 @@ from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 
 _EFFORT = 500
 """The number of combinations of guards that are tried for one witness."""
 
 
-@dataclass(frozen=True)
-class BaseCall:
+class BaseCall(Struct):
     """A call to respell, and where it comes from.
 
     Attributes:
@@ -30,8 +29,7 @@ class BaseCall:
     caller: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class RecordedCalls:
+class RecordedCalls(Struct):
     """Recorded calls, and how directories of the recorded session map to those of the described world.
 
     Attributes:
@@ -42,8 +40,7 @@ class RecordedCalls:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class BaseCalls:
+class BaseCalls(Struct):
     """The calls, each once, and the number of recorded calls that cannot be used, by reason."""
 
     bases: tuple[BaseCall, ...]

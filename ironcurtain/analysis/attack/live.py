@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,13 +48,13 @@ from ironcurtain.servers.config_model import SandboxDefaults
 from ironcurtain.servers.connect import LastWords, cause
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 _NAMES = ("note.txt", "deep/note.txt")
 _BESIDE = "beside"
 
 
-@dataclass(frozen=True)
-class Scratch:
+class Scratch(Struct):
     """A scratch directory.
 
     Attributes:
@@ -125,8 +125,7 @@ _CHANGES = frozenset({"write-path", "delete-path"})
 _ALL = _CHANGES | {"read-path"}
 
 
-@dataclass(frozen=True)
-class _Sent:
+class _Sent(Struct):
     call: CallStep
     decision: Decision
 

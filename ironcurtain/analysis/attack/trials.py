@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ironcurtain.analysis.attack.bases import BaseCall
@@ -27,6 +26,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 _NO_CALL = frozenset(
     {
@@ -49,8 +49,7 @@ class TrialCall(NamedTuple):
     arguments: JsonValue
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct):
     """A respelled call, or two, and the call that it stands for.
 
     Attributes:
@@ -69,8 +68,7 @@ class Trial:
     reached: bool = False
 
 
-@dataclass(frozen=True)
-class DecidedBase:
+class DecidedBase(Struct):
     """A base call with its decision in the described world."""
 
     number: int

@@ -10,7 +10,6 @@ table of `_kind`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ironcurtain.analysis.clauses.report import (
     AskedTool,
@@ -39,6 +38,7 @@ from ironcurtain.model.policy import UNENFORCEABLE, Claim
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 KEPT: frozenset[OutcomeKind] = frozenset({"enforced", "structural", "asked"})
 """The outcomes of a clause that another one can be merged into."""
@@ -126,8 +126,7 @@ def _claimed(claim: Claim, analysis: PolicyAnalysis) -> Iterator[_Tool]:
             yield claim.server, tool
 
 
-@dataclass(frozen=True)
-class _Reader:
+class _Reader(Struct):
     """Works out the outcome of a clause.
 
     Attributes:

@@ -7,16 +7,15 @@ any person's. So a rule that names another approver decides other calls, althoug
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ironcurtain.analysis.diff.report import AskedOf, Direction
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.model.policy import Approver
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class SaidOf:
+class SaidOf(Struct):
     """What a policy says of a resource.
 
     Attributes:

@@ -10,7 +10,6 @@ finds none, the change is masked.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
 from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_minimum
 from ironcurtain.analysis.diff.change_fingerprint import TOLD, cell_content, space_content, tool_content
@@ -40,6 +39,7 @@ from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 _SAME = ("same",)
@@ -153,8 +153,7 @@ def _whole_tools(
 # -- cells ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Changed:
+class _Changed(Struct, eq=False):
     """A path of a cell on which the verdict changed, or whose approval it asks for.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
@@ -21,6 +20,7 @@ from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.unknown_facts import Root, reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 SANDBOX = "sandbox"
@@ -28,8 +28,7 @@ _SHOWN = 12
 _BY_INDEX = "Tests reach into an array by `*`, not by an index."
 
 
-@dataclass(frozen=True)
-class ReadGuarantee:
+class ReadGuarantee(Struct):
     """A guarantee with its names looked up.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.indexes import (
     Assignment,
@@ -20,10 +19,10 @@ from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceCla
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class Located:
+class Located(Struct):
     """A resource of a call with its cell and the path of the cell's diagram that the call takes."""
 
     resource: str

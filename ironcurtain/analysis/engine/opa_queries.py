@@ -35,13 +35,13 @@ from ironcurtain.errors import VerificationError
 from ironcurtain.model.reserved_rules import ReservedRule, is_custom
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _BATCH = 1_000
 
 
-@dataclass(frozen=True)
-class OpaOutcome:
+class OpaOutcome(Struct):
     """What OPA says of a resource: the verdict of step 6, and the clause and rule behind it."""
 
     verdict: Verdict
@@ -49,8 +49,7 @@ class OpaOutcome:
     clause: str | None
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(Struct):
     """A path of a cell's diagram that some call takes, with OPA's answers per policy.
 
     Attributes:
@@ -66,8 +65,7 @@ class Answered:
     fits: bool
 
 
-@dataclass(frozen=True)
-class _PathQuestion:
+class _PathQuestion(Struct):
     space: CallSpace
     cell: EquivalenceClass
     path: DiagramPath
@@ -76,8 +74,7 @@ class _PathQuestion:
     mask: int | None = None
 
 
-@dataclass(frozen=True)
-class _Batch:
+class _Batch(Struct):
     """Questions that one policy input asks.
 
     Attributes:

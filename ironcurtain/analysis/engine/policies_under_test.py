@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.analysis.engine.prepare_cache import PrepareCache
@@ -27,12 +26,12 @@ from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Struct
 
 GIT_REMOTE = "git-remote-url"
 
 
-@dataclass(frozen=True)
-class PolicyUnderTest:
+class PolicyUnderTest(Struct):
     """One policy in the assumed world.
 
     Attributes:
@@ -52,8 +51,7 @@ class PolicyUnderTest:
         return bool(self.bundle.custom_modules)
 
 
-@dataclass(frozen=True)
-class PoliciesUnderTest:
+class PoliciesUnderTest(Struct):
     """Policies under examination.
 
     Attributes:

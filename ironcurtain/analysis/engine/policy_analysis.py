@@ -8,7 +8,6 @@ find(analysis, material, opa)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
@@ -21,10 +20,10 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class PolicyAnalysis:
+class PolicyAnalysis(Struct):
     """A bundle in an assumed world after OPA was asked about all of it.
 
     Attributes:
@@ -52,7 +51,6 @@ class PolicyAnalysis:
         return self.policies[0].content
 
 
-@dataclass(frozen=True)
 class PlainAnalysis(PolicyAnalysis):
     """An analysis whose cells are told apart by the policy alone, as decision matrix and findings need it.
 
@@ -64,8 +62,7 @@ class PlainAnalysis(PolicyAnalysis):
     order: tuple[()] = ()
 
 
-@dataclass(frozen=True)
-class _Unasked:
+class _Unasked(Struct):
     """The calls of a bundle's tools told apart, before OPA is asked about them."""
 
     policies: PoliciesUnderTest

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.decision import structural_checks
@@ -24,6 +23,7 @@ from ironcurtain.decision.refusal import Refusal
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _WORD = re.compile(r"[\w-]*")
 # What steps 4 and 5 do not read of a tool and of an argument; everything else tells calls apart.
@@ -41,8 +41,7 @@ _UNREAD_TOOL = {
 _UNREAD_ARGUMENT = {"roles", "conditional", "required", "pii"}
 
 
-@dataclass(frozen=True)
-class PreparedResources:
+class PreparedResources(Struct):
     """What a call is after step 5: its resources, and what the structural checks demand."""
 
     resources: tuple[Resource, ...]

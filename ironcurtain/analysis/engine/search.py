@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.indexes import (
@@ -36,6 +36,7 @@ from ironcurtain.analysis.engine.whole_calls import HeldElements, Sums, TooManyC
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field, replace
 
 MAX_TRIED = 20_000
 MAX_REFUSED = 40
@@ -53,8 +54,7 @@ _MINIMUM = Verdict.ESCALATE.severity
 ANY_PATH = DiagramPath((), (), ())
 
 
-@dataclass(frozen=True)
-class FoundCall:
+class FoundCall(Struct):
     """A whole call that a search found, with the value of the resource it is about."""
 
     arguments: dict[str, JsonValue]
@@ -64,8 +64,7 @@ class FoundCall:
     facts: dict[str, JsonValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class SearchResult:
+class SearchResult(Struct):
     """What came of a search.
 
     Attributes:

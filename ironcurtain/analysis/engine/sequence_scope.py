@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
 
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee, having_roles, read_guarantees, tests_of
@@ -18,11 +17,11 @@ from ironcurtain.model.guarantees import AtMost, Guarantee, Guarantees, Guarante
 from ironcurtain.model.records import near
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted
 
 
-@dataclass(frozen=True)
-class CallKind:
+class CallKind(Struct):
     """Calls of one kind: those that a counter counts, that give a label, or that a guarantee speaks of.
 
     Attributes:
@@ -43,8 +42,7 @@ class CallKind:
         return when.roles is not None or self.read.within is not None or self.read.outside is not None
 
 
-@dataclass(frozen=True)
-class ReadSequence:
+class ReadSequence(Struct):
     """A guarantee about sequences with its names looked up.
 
     Attributes:

@@ -7,7 +7,6 @@ joined argument by argument over these bits; no combination of values is ever en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from ironcurtain.analysis.engine.indexes import (
@@ -25,6 +24,7 @@ from ironcurtain.analysis.engine.space.elements import Element, ResourceKey, pai
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.engine.space.modes import Roles
 from ironcurtain.decision.roles import NONE
+from ironcurtain.system.structs import Struct
 
 MAX_STATES = 20_000
 
@@ -33,8 +33,7 @@ HeldElements: TypeAlias = tuple[tuple[SourceIndex, Element], ...]
 State = TypeVar("State")
 
 
-@dataclass(frozen=True)
-class Sums(Generic[State]):
+class Sums(Struct, Generic[State]):
     """How elements of a call are added up.
 
     Attributes:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.indexes import SourceIndex, VariableIndex, indexed
@@ -40,6 +39,7 @@ from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 
 class Outcomes:
@@ -115,8 +115,7 @@ _MAX_SEARCHED_CELLS = 8
 _MAX_SEARCHED_MODES = 256
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(Struct):
     """A call that was not allowed, as suggestions need it.
 
     Attributes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from ironcurtain.analysis.engine.indexes import ClassIndex
 from ironcurtain.analysis.engine.rules.predicates import Values
@@ -19,6 +18,7 @@ from ironcurtain.decision.decide import Call
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 
 _MAX_DECIDED = 60
 

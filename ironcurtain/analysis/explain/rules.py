@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from ironcurtain.analysis.engine.rules.predicates import Values
@@ -15,14 +14,14 @@ from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.decision import ResourceDecision
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 _SHOWN = 3
 _PATTERNS_SHOWN = 6
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct):
     """What rules test of one resource."""
 
     role: str

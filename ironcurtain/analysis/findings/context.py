@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
@@ -19,11 +18,11 @@ from ironcurtain.analysis.findings.report import Kind, Severity
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 
-@dataclass(frozen=True)
-class WitnessQuery:
+class WitnessQuery(Struct):
     """A whole call that shows a finding."""
 
     server: str
@@ -31,8 +30,7 @@ class WitnessQuery:
     call: FoundCall
 
 
-@dataclass(frozen=True)
-class FindingDraft:
+class FindingDraft(Struct):
     """A finding before its witness is decided.
 
     Attributes:
@@ -77,8 +75,7 @@ T = TypeVar("T")
 _ALLOWED = Verdict.ALLOW.severity
 
 
-@dataclass(frozen=True)
-class FindingContext:
+class FindingContext(Struct):
     """An examined policy, with what several kinds of findings ask of it.
 
     It keeps what was searched, so one context serves all finders.

@@ -6,8 +6,8 @@ them is a defect of IronCurtain: it is reported as a finding, and the analysis g
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ironcurtain.analysis.engine.lookup import locate
@@ -18,6 +18,7 @@ from ironcurtain.analysis.findings.context import FindingDraft, WitnessQuery, an
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.decision import Decision
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 CONTRADICTED = "a decision contradicts what was proved"
@@ -26,8 +27,7 @@ CONTRADICTED = "a decision contradicts what was proved"
 Analysis = TypeVar("Analysis", bound=PolicyAnalysis)
 
 
-@dataclass(frozen=True)
-class Contradiction:
+class Contradiction(Struct):
     """A decided call that shows a proof wrong.
 
     Attributes:
@@ -92,7 +92,9 @@ def overruled(analysis: Analysis, contradicted: Iterable[Contradiction]) -> Anal
     if not wrong:
         return analysis
     tools = {
-        tool: replace(examined, gaps=examined.gaps | {CONTRADICTED}) if tool in wrong else examined
+        tool: dataclasses.replace(examined, gaps=examined.gaps | {CONTRADICTED})
+        if tool in wrong
+        else examined
         for tool, examined in analysis.tools.items()
     }
     return replace(analysis, tools=tools)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
@@ -13,6 +12,7 @@ from ironcurtain.decision.decide import Prepared
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.system.structs import Struct
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
@@ -21,8 +21,7 @@ RECORD = "generated"
 """The origin of scenarios whose expectation was taken from the policy: they demand nothing."""
 
 
-@dataclass(frozen=True)
-class DecidedScenarios:
+class DecidedScenarios(Struct):
     """Scenarios after they were decided.
 
     Attributes:

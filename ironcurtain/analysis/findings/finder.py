@@ -11,20 +11,19 @@ that one search tells apart. `kinds/all_kinds.py` lists them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.analysis.clauses.report import ClauseOutcome
 from ironcurtain.analysis.findings.context import FindingContext, FindingDraft
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system.structs import Struct
 
 Languages: TypeAlias = Callable[[ToolAnnotation], Mapping[str, str]]
 """Returns the language of each argument of a tool that holds one, by the argument's name."""
 
 
-@dataclass(frozen=True)
-class UnknownName:
+class UnknownName(Struct):
     """Something that a rule names, and that no tool of the rule has.
 
     Attributes:
@@ -41,8 +40,7 @@ class UnknownName:
     known: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class FinderInputs:
+class FinderInputs(Struct):
     """What is known of a policy before findings are looked for.
 
     Attributes:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from ironcurtain.analysis.clauses.outcomes import clause_outcomes
@@ -38,13 +37,13 @@ from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Struct
 
 _OF_SCENARIOS = ("contradictory-scenarios", "contradicted-proof")
 """What is shown by a call that somebody wrote, whatever becomes of it."""
 
 
-@dataclass(frozen=True)
-class Material:
+class Material(Struct):
     """What findings are about besides the bundle.
 
     Attributes:

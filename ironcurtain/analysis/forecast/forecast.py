@@ -9,7 +9,6 @@ Every call is decided by the real engine. A recorded call whose decision cannot 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
@@ -25,10 +24,10 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class ProfiledCall:
+class ProfiledCall(Struct):
     """A decided call of a profile.
 
     Attributes:

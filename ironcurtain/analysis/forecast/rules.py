@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.analysis.forecast.forecast import ProfiledCall
 from ironcurtain.bundle.content import PolicyContent
@@ -19,13 +18,13 @@ from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 MAX_CANDIDATES = 24
 _KEYS = {"path": ("paths", "within"), "url": ("domains", "allowed"), "identifier": ("lists", "allowed")}
 
 
-@dataclass(frozen=True)
-class CandidateRule:
+class CandidateRule(Struct):
     """A rule that could spare approvals.
 
     Attributes:

@@ -7,7 +7,6 @@ unless the sequence is about a total.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -28,14 +27,14 @@ from ironcurtain.model.times import MINUTES_OF_WEEK
 from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 _MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 _APART = timedelta(weeks=2)
 OTHERWISE = "a sequence was found whose totals or times let it be decided otherwise; there may be another one"
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(Struct):
     sent: SentCall
     at: datetime
     followed: FollowedCall

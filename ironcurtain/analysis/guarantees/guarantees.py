@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
@@ -39,6 +38,7 @@ from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import marked, visible
 
 
@@ -84,8 +84,7 @@ def decide_guarantees(examined: PolicyAnalysis, opa: OpaCommand) -> GuaranteeRep
 # -- deciding ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Broken:
+class _Broken(Struct):
     """What was found about one guarantee.
 
     Attributes:

@@ -17,12 +17,12 @@ from ironcurtain.analysis.engine.sequence_scope import CallKind, ReadSequence
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES
 from ironcurtain.analysis.guarantees.kinds import CallKinds, ToolName
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 MAX_LABELS = 8
 
 
-@dataclass(frozen=True)
-class SentCall:
+class SentCall(Struct):
     """One call of a sequence.
 
     Attributes:
@@ -34,8 +34,7 @@ class SentCall:
     awaited: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class State:
+class State(Struct):
     """What a session has come to: its labels, and whether a call of the first kind was sent."""
 
     labels: frozenset[str] = frozenset()

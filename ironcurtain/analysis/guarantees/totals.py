@@ -8,7 +8,6 @@ shortest such sequence of these amounts is found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
@@ -26,13 +25,13 @@ from ironcurtain.model.facts import CounterFact, Fact, LabelFact
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 MAX_CALLS, MAX_AMOUNTS, MAX_LENGTH, MAX_COUNT = 12, 24, 4, 200
 UNREACHED = "calls are allowed above the number, but no calls were found that bring the total there"
 
 
-@dataclass(frozen=True)
-class _Move:
+class _Move(Struct):
     """A call that is counted, with what it adds."""
 
     tool: ToolName

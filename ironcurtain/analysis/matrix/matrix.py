@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.indexes import VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined
@@ -30,6 +29,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, asdict
 
 
 def decision_matrix(bundle: Bundle, world: DescribedWorld, opa: OpaCommand) -> Matrix:
@@ -123,7 +123,7 @@ def tool_table(examined: Examined) -> Table:
         for behaviour, labels in grouped(own).items():
             rows.setdefault((behaviour, labels), []).append(role)
     listed = [
-        Row(roles=tuple(sorted(roles)), where=labels, **vars(behaviour))
+        Row(roles=tuple(sorted(roles)), where=labels, **asdict(behaviour))
         for (behaviour, labels), roles in rows.items()
     ]
     ordered = tuple(sorted(listed, key=lambda row: (row.roles, OUTSIDE in row.where, row.where)))
@@ -135,8 +135,7 @@ def tool_table(examined: Examined) -> Table:
     )
 
 
-@dataclass(frozen=True)
-class _Behaviour:
+class _Behaviour(Struct):
     """All that a reader sees of a cell."""
 
     floor: str | None

@@ -6,7 +6,6 @@ shown_calls(analysis, MatrixCell("fs", "read", "read-path", "~/Documents"), opa)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined
@@ -19,13 +18,13 @@ from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import WitnessCall
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 MAX_SEARCHES = 24
 """So many of a place's paths are searched for calls; further ones are left out."""
 
 
-@dataclass(frozen=True)
-class MatrixCell:
+class MatrixCell(Struct):
     """Resources of one role of a tool in one place.
 
     Attributes:

@@ -6,7 +6,6 @@ A mutant is described by edits of single rules, so that one bundle can hold many
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -26,6 +25,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct, field
 
 
 def parent(kind: str, pattern: str, registry: Registry) -> str | None:
@@ -114,8 +114,7 @@ _BOUNDS = frozenset({"lt", "le", "gt", "ge"})
 _CONDITIONS = {"paths": "within", "domains": "allowed", "lists": "allowed"}
 
 
-@dataclass(frozen=True)
-class Mutant:
+class Mutant(Struct):
     """One changed policy.
 
     Attributes:

@@ -8,7 +8,6 @@ like any policy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
 from ironcurtain.analysis.mutation.operators import Mutant
@@ -23,6 +22,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.scenarios import DescribedWorld, Scenario
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
 
 _FACT = "ironcurtain-mutant"

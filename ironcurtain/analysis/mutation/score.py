@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Change, DifferentCall
@@ -28,10 +27,10 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class _Evidence:
+class _Evidence(Struct):
     source: PolicySource
     guarantees: Guarantees | None
     world: DescribedWorld

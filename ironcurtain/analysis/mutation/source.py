@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -16,12 +15,12 @@ from ironcurtain.model.conditions import If
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
 from ironcurtain.model.unknown_facts import reference
+from ironcurtain.system.structs import Struct, replace
 
 _REPLACED = ("lists", "patterns", "rules")
 
 
-@dataclass(frozen=True)
-class PolicySource:
+class PolicySource(Struct):
     """The policy of a bundle, as its rules were before rendering."""
 
     bundle: Bundle

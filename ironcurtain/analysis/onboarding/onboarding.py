@@ -9,7 +9,6 @@ No rule is changed, and no model is asked: the published rules are rendered agai
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.analysis.engine.opa_queries import examine
@@ -29,10 +28,10 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.system.files import load
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class PublishedRules:
+class PublishedRules(Struct):
     """The rules of a published directory, and what they refer to.
 
     Attributes:

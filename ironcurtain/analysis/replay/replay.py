@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.replay.pseudonymization import KeyedDigests, names_too_much
@@ -44,6 +43,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Digest, JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _DIGEST = re.compile(r"\$[0-9a-f]{32}")
@@ -53,8 +53,7 @@ _EARLY = frozenset(
 """Rules that depend on the tool and on the place alone."""
 
 
-@dataclass(frozen=True)
-class ReplayedOutcome:
+class ReplayedOutcome(Struct):
     """How a recorded call is decided now.
 
     Attributes:
@@ -65,8 +64,7 @@ class ReplayedOutcome:
     decision: Decision | None
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(Struct):
     """One question about a record, with what its answer is merged with."""
 
     input: PolicyInput

@@ -7,7 +7,6 @@ digests, and a pattern covers it exactly if the pattern's own chain, in the same
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
@@ -27,6 +26,7 @@ from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system.structs import Struct, replace
 
 Form: TypeAlias = Callable[[str, Chain], tuple[Hashable, ...]]
 """From a kind of patterns and a chain to the beginnings of the chain, the whole one last."""
@@ -36,8 +36,7 @@ class UnknownError(Exception):
     """The record does not hold enough to tell; the message says what is missing."""
 
 
-@dataclass(frozen=True)
-class RecordedResource:
+class RecordedResource(Struct):
     """One resource of a recorded call.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, predicate_of_key
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
@@ -28,12 +27,12 @@ from ironcurtain.model.facts import lookups
 from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 
 MAX_COMPLETIONS = 64
 
 
-@dataclass(frozen=True)
-class CompletedCall:
+class CompletedCall(Struct):
     """Arguments and caller facts that stand for all that a recorded call may have had, and declared facts."""
 
     args: dict[str, JsonValue]

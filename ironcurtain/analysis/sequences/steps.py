@@ -11,7 +11,6 @@ that is right, and what follows it is told on that condition.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ironcurtain.analysis.engine.evaluate import load_described, prepare_scenarios
@@ -24,13 +23,13 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.facts import CounterFact, LabelFact
 from ironcurtain.model.scenarios import Scenario, Scenarios, Step, SteppedScenario
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """When steps happen that say no time: all in the same windows; what tests the time does not know it."""
 
 
-@dataclass(frozen=True)
-class FollowedScenarios:
+class FollowedScenarios(Struct):
     """Scenarios as single calls.
 
     Attributes:

@@ -11,7 +11,6 @@ import binascii
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,14 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from ironcurtain.bundle.oci.layout import Reference
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system.files import load, read_text, read_token
+from ironcurtain.system.structs import Struct
 
 _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 _MAX_CREDENTIALS = 1 << 14
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
-@dataclass(frozen=True)
-class RegistryAccess:
+class RegistryAccess(Struct):
     """What we show a registry.
 
     Attributes:
@@ -78,8 +77,7 @@ class RegistryAccess:
         return f"Basic {base64.b64encode(self.user.encode()).decode()}"
 
 
-@dataclass(frozen=True)
-class Challenge:
+class Challenge(Struct):
     """What a registry wants to see.
 
     Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -29,6 +28,7 @@ from ironcurtain.bundle.oci.layout import (
 from ironcurtain.bundle.publishing.rollback_check import replaces
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Struct
 
 T = TypeVar("T")
 
@@ -40,8 +40,7 @@ _MAX_TOKEN = 1 << 20
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True)
-class Pulled:
+class Pulled(Struct):
     """A bundle as it was pulled.
 
     Attributes:
@@ -53,8 +52,7 @@ class Pulled:
     digest: str
 
 
-@dataclass(frozen=True)
-class _Response:
+class _Response(Struct):
     status: int
     headers: Mapping[str, str]
     body: bytes

@@ -10,7 +10,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,6 +18,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 SCHEME = "oci://"
@@ -39,8 +39,7 @@ _REFERENCE = re.compile(
 _LOOPBACK = {"127.0.0.1", "[::1]", "localhost"}
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(Struct):
     """Where an artifact is: `oci://HOST[:PORT]/NAME[:TAG][@sha256:…]`.
 
     Attributes:
@@ -109,8 +108,7 @@ class OciManifest(_Open):
     layers: tuple[Descriptor, ...]
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(Struct):
     """A bundle as it is pushed.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ import aiohttp
 from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.bundle.publishing.rollback_check import replaces
 from ironcurtain.errors import PublishError, UsageError
+from ironcurtain.system.structs import Struct
 
 Answer = TypeVar("Answer")
 
@@ -28,8 +28,7 @@ _CHANGED = {409, 412}
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True)
-class _Held:
+class _Held(Struct):
     """What the server holds; `content` is None if that is nothing."""
 
     content: bytes | None

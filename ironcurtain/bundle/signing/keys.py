@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -28,6 +27,7 @@ from ironcurtain.errors import FileError, FormatError, SystemFailedError
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.ownership import others_have_access
+from ironcurtain.system.structs import Struct
 
 SigningAlgorithm: TypeAlias = Literal["ES256", "ES384", "ES512", "RS256"]
 """What OPA can verify and we make: ECDSA on the curve of that size, or RSA (PKCS #1) with SHA-256."""
@@ -40,8 +40,7 @@ _MAX_BYTES = 64 << 10
 _THUMBPRINT = {"crv", "e", "kty", "n", "x", "y"}
 
 
-@dataclass(frozen=True)
-class PublicKey:
+class PublicKey(Struct):
     """A key that verifies.
 
     Attributes:
@@ -56,8 +55,7 @@ class PublicKey:
     pem: str
 
 
-@dataclass(frozen=True)
-class PrivateKey:
+class PrivateKey(Struct):
     """A key that signs; `public` is its other half."""
 
     key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey

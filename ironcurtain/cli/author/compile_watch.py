@@ -101,7 +101,7 @@ def _was_taken(path: Path) -> bool:
 
 def _places(values: Mapping[str, str]) -> dict[str, str]:
     """Return what the settings say of places, without the other defaults of options."""
-    known = (*Sources.__dataclass_fields__, "questions")
+    known = (*Sources.__struct_fields__, "questions")
     return {name: value for name, value in values.items() if name in known}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.settings import (
@@ -13,10 +12,10 @@ from ironcurtain.settings import (
     user_constitution,
     user_directory,
 )
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Struct):
     """A project.
 
     Attributes:

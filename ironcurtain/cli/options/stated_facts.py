@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ironcurtain.errors import UsageError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from ironcurtain.policy import Policy
 
 
-@dataclass(frozen=True)
-class StatedFacts:
+class StatedFacts(Struct):
     """What is stated of the facts that a policy declares."""
 
     values: dict[str, JsonValue]

@@ -6,7 +6,6 @@ Reading the calls of `ironcurtain decide --batch`: one line, one call, whatever 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import printable, quoted, visible
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ def _change(decision: Decision) -> str:
     return "Another clause in the constitution; no approval can permit it."
 
 
-@dataclass(frozen=True)
-class BadLine:
+class BadLine(Struct):
     """A line of a batch that is no call, or none under its policy.
 
     Attributes:
@@ -108,8 +107,7 @@ class BadLine:
         )
 
 
-@dataclass(frozen=True)
-class AskedCall:
+class AskedCall(Struct):
     """A call that somebody asks about, and what they state of the facts that its policy declares.
 
     Attributes:

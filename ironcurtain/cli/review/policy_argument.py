@@ -6,7 +6,6 @@ A report assumes the world of the policy's scenarios.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, Unpack
 
@@ -23,6 +22,7 @@ from ironcurtain.errors import UsageError
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, Scenarios
 from ironcurtain.settings import Settings, find_settings
 from ironcurtain.system.files import has_content, load
+from ironcurtain.system.structs import Struct
 
 BUNDLE = "bundle"
 """The name of the published directory that holds a project's bundle."""
@@ -34,8 +34,7 @@ _NONE = Scenarios(format="ironcurtain/scenarios/v1", world=_PLAIN, scenarios=())
 M = TypeVar("M", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class PolicyRead:
+class PolicyRead(Struct):
     """A policy as it lies on disk.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from ironcurtain.cli.options.options import (
     trust_options,
 )
 from ironcurtain.errors import Exit
+from ironcurtain.system.structs import Struct
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.diff.report import Difference
@@ -173,8 +173,7 @@ def _report(
     return gate_report("verify", read, engine, checks, difference)
 
 
-@dataclass(frozen=True)
-class _Older:
+class _Older(Struct):
     """What a bundle is compared with; read before any work is done, so that mistakes show at once."""
 
     commit: Commit

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ironcurtain.errors import Exit, FileError, FormatError, Place, UsageError
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 _MOST_NOTES = 10
 
 
-@dataclass(frozen=True)
-class _Named:
+class _Named(Struct):
     """What is known of a tool by the name that clients see.
 
     Attributes:

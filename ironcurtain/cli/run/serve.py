@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import click
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options.options import OPA, engine_options, serving_options, trust_options
 from ironcurtain.errors import Exit, GatewayError, UsageError
+from ironcurtain.system.structs import replace
 
 if TYPE_CHECKING:
     from ironcurtain.bundle.domain import Domain

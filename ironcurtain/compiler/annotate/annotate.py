@@ -7,7 +7,6 @@ registry, and people have the last word on what could make enforcement judge les
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from ironcurtain.compiler.annotate.changes import drift_notes, unconfirmed_weakenings
 from ironcurtain.compiler.annotate.checks import check_annotations
@@ -37,11 +36,11 @@ from ironcurtain.model.annotations import (
     ToolAnnotation,
 )
 from ironcurtain.servers.tools import Tools
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 
-@dataclass(frozen=True)
-class Annotated:
+class Annotated(Struct):
     """The stage's result.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -23,6 +22,7 @@ from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 SHIPPED: Literal["shipped"] = "shipped"
@@ -34,8 +34,7 @@ LISTS = "lists"
 _NOT_ANSWERED = {"schema_digest", "listing_digest", "input_schema", "confirmed", "source"}
 
 
-@dataclass(frozen=True)
-class KnownTool:
+class KnownTool(Struct):
     """A tool of the collection.
 
     Attributes:
@@ -81,8 +80,7 @@ class KnownTool:
         return entry | ({"proposed_roles": proposed} if proposed else {})
 
 
-@dataclass(frozen=True)
-class ChangedTool:
+class ChangedTool(Struct):
     """A tool that is not in the collection as it is, and the one of it that it was.
 
     Attributes:

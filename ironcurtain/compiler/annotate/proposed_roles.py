@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.annotate.heuristics import names_recipients, recipient_in, suspicion_of
@@ -20,13 +19,13 @@ from ironcurtain.model.annotations import IdentifierRole
 from ironcurtain.servers.tools import tool_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _DEL, _LAST_PLAIN = "\x7f", "\uffff"
 
 
-@dataclass(frozen=True)
-class RoleProposal:
+class RoleProposal(Struct):
     """A role that somebody has to decide about.
 
     Attributes:

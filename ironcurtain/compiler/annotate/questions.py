@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import get_args
 
 from pydantic import ValidationError
@@ -41,6 +40,7 @@ from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 BATCH = 25
@@ -50,8 +50,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _NOT_ANNOTATION = ("server", "proposed_roles")
 
 
-@dataclass(frozen=True)
-class ServerTool:
+class ServerTool(Struct):
     """One tool of one server.
 
     Attributes:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _MAX_DEPTH = 8
 _COMBINERS = ("anyOf", "oneOf", "allOf")
 _TEXT_TYPES = frozenset({"string", "array"})
 
 
-@dataclass(frozen=True)
-class SchemaLeaf:
+class SchemaLeaf(Struct):
     """A place in a tool's arguments.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ironcurtain.decision.canonical.patterns import DOMAIN, canonical_member
@@ -14,6 +13,7 @@ from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.system import json_text
 from ironcurtain.system.files import MAX_BYTES, SCHEMA_KEY, atomic_write, has_content, load, read_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import is_hidden, quoted
 
 PUBLISHED = "dynamic-lists.json"
@@ -21,8 +21,7 @@ _YAML = {".yaml", ".yml"}
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,127}")
 
 
-@dataclass(frozen=True)
-class Edited:
+class Edited(Struct):
     """Lists after a change.
 
     Attributes:

@@ -8,21 +8,20 @@ added and removed (`edit.py`), is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.compiler.lists.resolve import ListContext, keep_answers, refresh
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.errors import ListError, raise_all
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.system.structs import Struct
 
 _SHOWN = 10
 _BY_HAND = "`ironcurtain lists add {name} --type {kind} VALUE…` fills it by hand, "
 _BY_SERVER = "`ironcurtain lists refresh {name} --type {kind}` through a server."
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(Struct):
     """The stage's result.
 
     Attributes:

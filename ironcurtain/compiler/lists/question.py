@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
@@ -34,6 +33,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 _RECEIVED = re.compile(
@@ -46,8 +46,7 @@ _STAGE = "lists"
 _KINDS = ("resolved", "by_hand")
 
 
-@dataclass(frozen=True)
-class WantedList:
+class WantedList(Struct):
     """A list to be resolved.
 
     Attributes:
@@ -59,8 +58,7 @@ class WantedList:
     clause: str
 
 
-@dataclass(frozen=True)
-class ListTool:
+class ListTool(Struct):
     """A tool that could fill a list.
 
     Attributes:

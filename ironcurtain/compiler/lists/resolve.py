@@ -7,7 +7,6 @@ identifier. A value with a `*` would be a pattern that covers others, so a serve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ironcurtain.compiler.lists.edit import Edited, canonical_value, check_type, with_list
 from ironcurtain.compiler.lists.question import (
@@ -32,14 +31,14 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 MAX_VALUES = 10_000
 _SHOWN = 5
 
 
-@dataclass(frozen=True)
-class ListContext:
+class ListContext(Struct):
     """What lists are resolved against.
 
     Attributes:

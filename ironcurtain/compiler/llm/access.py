@@ -12,7 +12,6 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib import resources
@@ -26,6 +25,7 @@ from ironcurtain.errors import FileError, FormatError, ModelFailedError, raise_a
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_text
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 DEFAULT_TIMEOUT = 600.0
@@ -36,8 +36,7 @@ Money: TypeAlias = Annotated[Decimal, Field(ge=0, le=10_000, strict=False)]
 _DATED = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2})$")
 
 
-@dataclass(frozen=True)
-class Service:
+class Service(Struct):
     """What is fixed about a provider.
 
     Attributes:
@@ -140,8 +139,7 @@ class UserConfig(Frozen):
     timeout: float = Field(default=DEFAULT_TIMEOUT, gt=0, le=86_400)
 
 
-@dataclass(frozen=True)
-class ModelAccess:
+class ModelAccess(Struct):
     """What an endpoint needs to reach its model.
 
     Attributes:

@@ -11,6 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 MAX_ANSWER_CHARACTERS = 1_000_000
 """The longest answer that is read; the longest that is asked for has about a tenth of it."""
@@ -22,16 +23,14 @@ CallFailure: TypeAlias = Literal["status", "time-out", "unreachable", "cut", "hu
 Stop: TypeAlias = Literal["end", "limit", "context", "refusal"]
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct):
     """One turn of a conversation."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
-@dataclass(frozen=True)
-class ModelRequest:
+class ModelRequest(Struct):
     """What is sent.
 
     Attributes:
@@ -52,8 +51,7 @@ class ModelRequest:
         return size + _FRAME_TOKENS
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct):
     """Tokens of one call, as the server counted them, or at most (`estimated`) where it did not say."""
 
     input: int
@@ -61,8 +59,7 @@ class Usage:
     estimated: bool = False
 
 
-@dataclass(frozen=True)
-class ModelReply:
+class ModelReply(Struct):
     """What came back: the text, why it ends, and its tokens if the server told."""
 
     text: str

@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 # Possessive: a long line that is no fence is given up at once.
 _FENCE = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([^`\s]*+)[^`\n]*+")
 _OBJECT = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct):
     """Some lines of the text.
 
     Attributes:

@@ -10,10 +10,10 @@ from ironcurtain.compiler.llm.access import Price
 from ironcurtain.compiler.llm.call import ModelRequest, Usage
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.errors import BudgetReachedError
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class Spent:
+class Spent(Struct):
     """What some calls used.
 
     Attributes:
@@ -84,7 +84,7 @@ class LedgerEntry:
     stage: str
     about: str
     state: str = "asking"
-    spent: Spent = Spent()
+    spent: Spent = field(default_factory=Spent)
     begun: float = field(default_factory=time.monotonic)
     ended: float | None = None
 

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from pydantic import Field
 
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import visible
 
 _SIMILAR = 0.6
@@ -39,8 +39,7 @@ class Earlier(Frozen):
     told: dict[str, str] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct):
     """What a question tells now and did not tell in the same words before.
 
     Attributes:
@@ -117,8 +116,7 @@ def _as_it_is(content: JsonValue, _: Mapping[str, str]) -> JsonValue:
     return content
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct):
     """One question.
 
     Attributes:
@@ -242,8 +240,7 @@ Keep: TypeAlias = Callable[[Answer], None]
 """Called with each answer as soon as it is there, so that an interruption loses none that was paid for."""
 
 
-@dataclass(frozen=True)
-class EarlierAnswer:
+class EarlierAnswer(Struct):
     """An answer to a joint question that was asked before, whether or not it would be asked so again.
 
     Attributes:

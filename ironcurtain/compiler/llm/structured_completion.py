@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ironcurtain.compiler.llm.access import ModelAccess, Price
 from ironcurtain.compiler.llm.call import CallError, Endpoint, Message, ModelReply, ModelRequest, Usage
@@ -17,6 +16,7 @@ from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Quest
 from ironcurtain.errors import ModelFailedError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 MAX_TOKENS = 32_000
@@ -58,8 +58,7 @@ _STATUSES = {
 _REDIRECTS = range(300, 400)
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(Struct):
     """How often and how long a failed call is repeated.
 
     Attributes:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import count, pairwise
 
 from ironcurtain.errors import ClauseIdError, raise_all
 from ironcurtain.model.policy import CLAUSE_ID, Clause
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _WORD = re.compile(r"\w+")
@@ -24,8 +24,7 @@ _MOST_COMPARED = 250_000
 """Pairs of sentences between the same neighbours: beyond that it is another text, and nothing was edited."""
 
 
-@dataclass(frozen=True)
-class KnownClauses:
+class KnownClauses(Struct):
     """What ids stand for, as far as is known.
 
     Attributes:
@@ -54,8 +53,7 @@ class KnownClauses:
 NOTHING_KNOWN = KnownClauses()
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(Struct):
     """A sentence before it has an id.
 
     Attributes:

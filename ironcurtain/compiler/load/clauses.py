@@ -23,6 +23,7 @@ from markdown_it.token import Token
 from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses, Sentence, clause_ids
 from ironcurtain.errors import ClauseIdError, FileError
 from ironcurtain.model.policy import Clause
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 SUPERSEDING = "The user's own guidance, which supersedes every clause C… that it contradicts"
@@ -59,8 +60,7 @@ _LABEL = re.compile(r"[*_]{1,3}[^*_]+[*_]{1,3}|(?:\w+\s)?\d+(?:\.\d+)*\.|\w+\.")
 _KNOWN = {"hr", "html_block"}
 
 
-@dataclass(frozen=True)
-class PlacedClause:
+class PlacedClause(Struct):
     """A clause and what stands around it.
 
     Attributes:
@@ -156,8 +156,7 @@ class _Surroundings:
         self.previous = last
 
 
-@dataclass(frozen=True)
-class _PlacedSentence:
+class _PlacedSentence(Struct):
     """A sentence with what stands around it."""
 
     sentence: Sentence

@@ -12,7 +12,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ironcurtain.compiler.llm.question import Question
@@ -28,6 +27,7 @@ from ironcurtain.compiler.questions.schema_parts import (
 )
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import is_hidden, quoted, visible
 
 MAX_TEXT = 500
@@ -66,8 +66,7 @@ class _Edits(Frozen):
     remark: str
 
 
-@dataclass(frozen=True)
-class GuidanceProposal:
+class GuidanceProposal(Struct):
     """What an answer comes to.
 
     Attributes:

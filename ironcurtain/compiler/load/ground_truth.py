@@ -7,7 +7,6 @@ can bring about, stops the compile and says what decides instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.analysis.engine.evaluate import prepare_scenarios
@@ -22,6 +21,7 @@ from ironcurtain.model.reasons import ReasonCode
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system.files import read_text
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 from ironcurtain.system.yaml_text import place_of
 
@@ -50,8 +50,7 @@ _SCHEME = (
 )
 
 
-@dataclass(frozen=True)
-class GroundTruth:
+class GroundTruth(Struct):
     """The scenarios that people wrote or answered, and the files that they stand in.
 
     Attributes:

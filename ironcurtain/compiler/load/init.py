@@ -7,7 +7,6 @@ the other files are about these; otherwise they are about the file server that i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
@@ -16,6 +15,7 @@ from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.config_model import Server
 from ironcurtain.system import assets
 from ironcurtain.system.files import atomic_write
+from ironcurtain.system.structs import Struct
 
 _STARTER = Path(__file__).parent / "starter"
 
@@ -62,8 +62,7 @@ WRITTEN_BY_PEOPLE = (
 """The schemas of the files that people write."""
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct):
     """What `init` did.
 
     Attributes:

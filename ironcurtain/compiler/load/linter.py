@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from ironcurtain.compiler.load.clauses import PlacedClause
@@ -29,6 +28,7 @@ from ironcurtain.compiler.load.linter_words import (
 from ironcurtain.errors import ConstitutionError, Place
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 LONG_SENTENCE = 30
@@ -80,8 +80,7 @@ class LintReport(Frozen):
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class _ReadSentence:
+class _ReadSentence(Struct):
     """One sentence of a clause, in lower case, with the verdicts that it gives.
 
     Attributes:

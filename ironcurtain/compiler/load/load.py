@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.samples import ToolSamples, read_samples
 from ironcurtain.system.files import has_content, load, read_text
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.structs import Struct, field
 
 _BETWEEN = "\0"
 """It keeps two files apart from one that holds both texts."""
@@ -29,8 +29,7 @@ _BETWEEN = "\0"
 F = TypeVar("F", bound=Frozen)
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(Struct):
     """What was read, validated.
 
     Attributes:

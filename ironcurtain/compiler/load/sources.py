@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.bundle.provenance_model import Source, SourceKind
 from ironcurtain.settings import FILE_NAME, Settings
 from ironcurtain.system import json_text
 from ironcurtain.system.files import MAX_BYTES, has_content, read_text
+from ironcurtain.system.structs import Struct
 
 ANSWERS_FILE = "answers.yaml"
 """What people answered, beside the scenarios."""
@@ -25,8 +25,7 @@ _COMPILED_SETTINGS = ("approvers", "caller", "case_insensitive_hosts", "director
 """The settings that change what a compile makes, and that no option replaces."""
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(Struct):
     """Where a compile reads from.
 
     Attributes:

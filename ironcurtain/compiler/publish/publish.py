@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
@@ -38,11 +37,11 @@ from ironcurtain.system import json_text
 from ironcurtain.system.files import sync_directory, unwritten
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.locks import work_lock
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 
-@dataclass(frozen=True)
-class Documents:
+class Documents(Struct):
     """The files for people and for the next compile, before they are written."""
 
     annotations: Annotations

@@ -17,7 +17,6 @@ from __future__ import annotations
 import copy
 import shutil
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +35,7 @@ from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainEr
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 _JOURNAL = "refresh/answered.json"
@@ -48,8 +48,7 @@ class _Refreshed(Frozen):
     answered: tuple[Digest, ...] = ()
 
 
-@dataclass(frozen=True)
-class BatchedQuestion:
+class BatchedQuestion(Struct):
     """One question that is asked in place of several, to save calls.
 
     Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +22,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, load, parse_document, read_text
 from ironcurtain.system.frozen import Frozen, JsonValue, Slug
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import marked, quoted, visible
 
 OPEN_FILE = "open-questions.json"
@@ -87,8 +87,7 @@ def ask_about(
     return OpenQuestion(id=id_, call=call, yes=looser, no=stricter, clause=clause, why=why)
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Struct):
     """What a person is told beside a question.
 
     Attributes:

@@ -6,7 +6,6 @@ Everything enforcement needs is in the bundle; `ironcurtain.bundle.content` read
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.manifest import FORMAT, Metadata
@@ -26,12 +25,12 @@ from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system import assets, json_text
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct, field
 
 _RARER = {name: f"import data.ironcurtain.{name}\n" for name in ("facts", "operators")}
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(Struct):
     """What a bundle says about itself beside its rules.
 
     Attributes:

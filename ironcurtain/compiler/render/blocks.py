@@ -6,7 +6,6 @@ OPA indexes `"pattern" in input.patterns.role`, so a decision costs the same at 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ironcurtain.compiler.render.conditions import (
     condition_lines,
@@ -18,13 +17,13 @@ from ironcurtain.compiler.render.conditions import (
 from ironcurtain.compiler.render.terms import reference, string
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 _PLAIN = "input"
 _SANDBOXED = "input.sandboxed"
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct):
     """What blocks have in common that differ in rule and pattern only.
 
     Attributes:
@@ -52,8 +51,7 @@ class Frame:
         return [*self.before, f"{string(pattern)} in {self.patterns}", *self.after, f"ids := {ids}"]
 
 
-@dataclass(frozen=True)
-class PatternBlock:
+class PatternBlock(Struct):
     """The block of a rule for resources that a pattern covers."""
 
     frame: Frame
@@ -65,8 +63,7 @@ class PatternBlock:
         return self.frame.lines(self.pattern)
 
 
-@dataclass(frozen=True)
-class PlainBlock:
+class PlainBlock(Struct):
     """The block of a rule for all resources, or all of a role."""
 
     lines: list[str]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.compiler.render.custom_names import name_problems
@@ -29,6 +28,7 @@ from ironcurtain.errors import (
 from ironcurtain.system import assets, json_text
 from ironcurtain.system.files import atomic_write, read_text
 from ironcurtain.system.private_runtime import private_directory
+from ironcurtain.system.structs import Struct
 
 _PACKAGE = ["data", "ironcurtain", "custom"]
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -37,8 +37,7 @@ _CONTRIBUTIONS = {"deny", "escalate"}
 _ENTRY = {"id", "reason"}
 
 
-@dataclass(frozen=True)
-class CustomModule:
+class CustomModule(Struct):
     """One module of a project.
 
     Attributes:

@@ -21,6 +21,7 @@ from ironcurtain.compiler.render.input_schema import (
 from ironcurtain.compiler.render.rego_syntax import Node
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import CustomModuleError, IronCurtainError, Place
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 VariableKind: TypeAlias = Literal["resource", "role", "other"]
@@ -35,8 +36,7 @@ _MEMBER = {"member_2", "member_3"}
 _ROUNDS = 5
 
 
-@dataclass(frozen=True)
-class _Names:
+class _Names(Struct):
     """What may be named: keys of the input, of a resource and of what is derived from them, and roles."""
 
     input: Sequence[str]

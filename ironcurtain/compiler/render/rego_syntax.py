@@ -11,13 +11,12 @@ OPA leaves out what a construct does not have, so a member that is absent reads 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct):
     """An object of the tree: a module, a rule, the head of one, an expression or a term.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -53,6 +52,7 @@ from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.model.policy import Clause, CompiledPolicy, Rule
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 _BELOW = (
@@ -60,8 +60,7 @@ _BELOW = (
 )
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct):
     """The stage's result.
 
     Attributes:

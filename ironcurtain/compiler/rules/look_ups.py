@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
@@ -13,6 +12,7 @@ from ironcurtain.model.records import FactType
 from ironcurtain.servers.samples import ToolSamples
 from ironcurtain.servers.tools import Tools, schema_problem
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _TYPES: Mapping[JsonValue, FactType] = {
     "string": "string",
@@ -22,8 +22,7 @@ _TYPES: Mapping[JsonValue, FactType] = {
 }
 
 
-@dataclass(frozen=True)
-class LookUpTool:
+class LookUpTool(Struct):
     """A tool that a person confirmed to only read.
 
     Attributes:

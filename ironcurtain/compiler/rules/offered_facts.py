@@ -7,7 +7,6 @@ the questions of all other projects are as they would be without facts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -35,13 +34,13 @@ from ironcurtain.model.facts import Fact
 from ironcurtain.model.records import FactName, FieldType, RecordFact, RecordField
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 _NAMED: TypeAdapter[dict[FactName, Fact]] = TypeAdapter(dict[FactName, Fact])
 
 
-@dataclass(frozen=True)
-class OfferedFacts:
+class OfferedFacts(Struct):
     """What a question offers: the look-ups that records come from, and the servers whose calls count.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.load.clauses import PlacedClause
@@ -14,10 +13,10 @@ from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.facts import Fact
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import Approver, CompiledPolicy
+from ironcurtain.system.structs import Struct, field
 
 
-@dataclass(frozen=True)
-class RuleContext:
+class RuleContext(Struct):
     """What rules are judged against, beside the rules themselves.
 
     Attributes:

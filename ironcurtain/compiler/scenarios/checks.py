@@ -7,7 +7,6 @@ of a model are left out with a note; one that a person wrote stops the compile (
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.annotations import ToolAnnotation, When
@@ -17,6 +16,7 @@ from ironcurtain.model.reserved_rules import ReservedRule, RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 _NO_CALL = frozenset(
@@ -30,8 +30,7 @@ _NO_CALL = frozenset(
 """Rules under which a call is refused whatever it asks for: nothing about a policy can be learned from it."""
 
 
-@dataclass(frozen=True)
-class Unreachable:
+class Unreachable(Struct):
     """What decides a call before any rule is asked, and why.
 
     Attributes:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -38,6 +37,7 @@ from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall
 from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 MAX_OF_TOOL = 100
 MAX_CALLS = 5_000
@@ -50,8 +50,7 @@ _Places: TypeAlias = Mapping[str, tuple[str, ...]]
 """By kind of pattern: a value in each place, the first one a harmless place."""
 
 
-@dataclass(frozen=True)
-class GenerationContext:
+class GenerationContext(Struct):
     """What calls are generated over: all that tells two calls apart.
 
     Attributes:
@@ -64,8 +63,7 @@ class GenerationContext:
     world: DescribedWorld
 
 
-@dataclass(frozen=True)
-class Generated:
+class Generated(Struct):
     """Calls in a fixed order.
 
     Attributes:

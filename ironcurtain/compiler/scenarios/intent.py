@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -41,6 +40,7 @@ from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import quoted, visible
 
 MAX_SCENARIOS = 120
@@ -52,8 +52,7 @@ _ONE_QUESTION = 150_000
 """Characters of tool data up to which one question is enough."""
 
 
-@dataclass(frozen=True)
-class IntentContext:
+class IntentContext(Struct):
     """What the model is told, and what its scenarios are held against.
 
     Attributes:
@@ -70,8 +69,7 @@ class IntentContext:
     caller: Mapping[str, CallerFact] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Intent:
+class Intent(Struct):
     """The stage's result.
 
     Attributes:

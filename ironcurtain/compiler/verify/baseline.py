@@ -5,7 +5,6 @@ Calls are recorded as scenarios that show what changes later; matrix and guarant
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.bundle.archive import Bundle
@@ -19,11 +18,11 @@ from ironcurtain.compiler.verify.verify import with_records
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.background import in_background
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted
 
 
-@dataclass(frozen=True)
-class Baseline:
+class Baseline(Struct):
     """What is known about a settled policy.
 
     Attributes:

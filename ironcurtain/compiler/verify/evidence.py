@@ -7,7 +7,6 @@ findings and coverage speak of all calls, not of examples (see `ironcurtain.anal
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.analysis.clauses.outcomes import clause_outcomes
@@ -36,13 +35,13 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.model.guarantees import STATUSES, GuaranteeReport, Guarantees
 from ironcurtain.model.scenarios import Scenario, Scenarios
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted
 
 FILE_NAME = "decision-matrix.json"
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct):
     """What is known of a bundle; every part may raise what its function in `evidence` raises.
 
     Attributes:

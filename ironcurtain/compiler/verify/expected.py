@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -42,12 +41,12 @@ from ironcurtain.system.background import Once, in_background
 from ironcurtain.system.files import parse_document, read_text
 from ironcurtain.system.json_text import digest_bytes
 from ironcurtain.system.kept_results import own_code
+from ironcurtain.system.structs import Struct
 
 SCENARIOS = "test-scenarios.json"
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(Struct):
     """A policy after it was verified and examined.
 
     Attributes:
@@ -148,8 +147,7 @@ def _expected(
         return None  # whatever is wrong, the compile finds it in what it makes itself
 
 
-@dataclass(frozen=True)
-class _Draft:
+class _Draft(Struct):
     """A published policy as it was before it was tried.
 
     Attributes:

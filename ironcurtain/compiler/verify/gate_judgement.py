@@ -7,7 +7,6 @@ above the compiler and is passed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.compiler.progress import Progress
@@ -15,13 +14,13 @@ from ironcurtain.compiler.verify.baseline import Baseline
 from ironcurtain.compiler.verify.gate_report import GateReport
 from ironcurtain.compiler.verify.report import Verification, VerificationCheck
 from ironcurtain.errors import VerificationError
+from ironcurtain.system.structs import Struct
 
 _FIGURES = ("findings", "coverage", "mutation")
 """The checks of the gate that `verification.json` does not know from elsewhere."""
 
 
-@dataclass(frozen=True)
-class GateOutcome:
+class GateOutcome(Struct):
     """What the gate says.
 
     Attributes:

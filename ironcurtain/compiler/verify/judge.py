@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from ironcurtain.compiler.llm.question import Question
@@ -35,6 +34,7 @@ from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 MAX_PROBE_ROUNDS = 3
@@ -67,8 +67,7 @@ class _JudgeAnswer(Frozen):
     probes: tuple[AnsweredCall, ...]
 
 
-@dataclass(frozen=True)
-class JudgedPolicy:
+class JudgedPolicy(Struct):
     """What the judge is shown: the policy, and where it differs from which scenarios."""
 
     clauses: tuple[PlacedClause, ...]

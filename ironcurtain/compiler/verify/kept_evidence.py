@@ -9,7 +9,6 @@ none of it (`docs/decisions/0015-evidence-kept-for-the-next-compile.md`).
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -28,10 +27,10 @@ from ironcurtain.settings import evidence_directory
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.json_text import digest, digest_bytes
 from ironcurtain.system.kept_results import file_state, keep, own_code, read_kept
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class RecordedCalls:
+class RecordedCalls(Struct):
     """What a policy was seen to decide of generated calls.
 
     Attributes:
@@ -72,8 +71,7 @@ class KeptEvidence(Frozen):
     parts: EvidenceParts
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownEvidence(Evidence):
+class KnownEvidence(Evidence, kw_only=True):
     """Evidence whose parts were found before; whatever else is asked of it is worked out."""
 
     parts: EvidenceParts

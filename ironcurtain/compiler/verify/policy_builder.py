@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described, prepare_scenarios
@@ -30,10 +29,10 @@ from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import DescribedWorld, Scenario, ScenarioCall, Scenarios
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.background import Once
+from ironcurtain.system.structs import Struct, replace
 
 
-@dataclass(frozen=True)
-class PolicyBuilder:
+class PolicyBuilder(Struct):
     """All that a bundle is made of beside its rules, and the engine that tries it.
 
     Attributes:

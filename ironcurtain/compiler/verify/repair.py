@@ -8,7 +8,7 @@ was there before, what is still open becomes questions to a person.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeAlias, get_args
 
@@ -53,21 +53,20 @@ from ironcurtain.model.scenarios import Scenario, ScenarioCall, Scenarios
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 MAX_REPAIRS = 3
 
 
-@dataclass(frozen=True)
-class RepairDraft:
+class RepairDraft(Struct):
     """What a repair may change: the rules, and the scenarios that a model wrote."""
 
     policy: CompiledPolicy
     intent: tuple[Scenario, ...]
 
 
-@dataclass(frozen=True)
-class TriedDraft:
+class TriedDraft(Struct):
     """A draft as the engine saw it.
 
     Attributes:
@@ -96,8 +95,7 @@ class RepairBackend(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class RepairResult:
+class RepairResult(Struct):
     """The draft after all repairs.
 
     Attributes:
@@ -116,8 +114,7 @@ class RepairResult:
 _Failure: TypeAlias = tuple[Scenario, Mismatch]
 
 
-@dataclass(frozen=True)
-class _Blamed:
+class _Blamed(Struct):
     """A failure that the rules are to blame for."""
 
     scenario: Scenario
@@ -133,8 +130,7 @@ class _Blamed:
 _DONE = {"update": "changed", "add": "added", "prepend": "added at the beginning", "delete": "deleted"}
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(Struct):
     """A draft that was tried, and how many notes led to it."""
 
     draft: RepairDraft

@@ -8,12 +8,12 @@ tool, same verdicts, same clauses) are one question.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from ironcurtain.compiler.questions.open_questions import OpenQuestion, ask_about
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted
 
 MAX_QUESTIONS = 30
@@ -22,8 +22,7 @@ Decide = Callable[[Sequence[ScenarioCall]], list[Decision]]
 """Decides calls by one policy, in their order."""
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(Struct):
     """What a comparison found.
 
     Attributes:
@@ -37,8 +36,7 @@ class Compared:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(Struct):
     """What differences of one kind have in common: the tool, and each run's verdict and clause."""
 
     server: str

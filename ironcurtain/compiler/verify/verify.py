@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_clause, wrong_clause
@@ -27,6 +26,7 @@ from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationErr
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.system.background import in_background
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted, marked, visible
 
 _MAX_CALL = 160
@@ -94,8 +94,7 @@ def with_records(verification: Verification, records: Sequence[Scenario]) -> Ver
     return verification.model_copy(update={"checks": (*verification.checks, check)})
 
 
-@dataclass(frozen=True)
-class _Judged:
+class _Judged(Struct):
     checks: tuple[VerificationCheck, ...] = ()
     mismatches: tuple[Mismatch, ...] = ()
 

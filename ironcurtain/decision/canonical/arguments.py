@@ -7,7 +7,6 @@ replaced by its canonical form, and whatever cannot be represented exactly refus
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 GIT_REMOTE = "git-remote-url"
@@ -33,8 +33,7 @@ BRANCH_NAME = "branch-name"
 READ_PATH = "read-path"
 
 
-@dataclass(frozen=True)
-class CanonicalizationContext:
+class CanonicalizationContext(Struct):
     """What canonicalisation needs to know of the place where a call happens.
 
     Attributes:
@@ -54,8 +53,7 @@ class CanonicalizationContext:
     directories_inside: Callable[[str], tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Canonical:
+class Canonical(Struct):
     """The outcome of step 4.
 
     Attributes:

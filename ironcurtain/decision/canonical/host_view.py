@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from ironcurtain.system.structs import Struct
 
 _BY_NAME = re.compile(
     r"/dev/(?:fd|stdin|stdout|stderr)(?:/.*)?"
@@ -93,8 +94,7 @@ class UnreadableError(Exception):
     """The world cannot say what stands at a path (permission denied, I/O error)."""
 
 
-@dataclass(frozen=True)
-class RemoteUrls:
+class RemoteUrls(Struct):
     """What git would contact for one remote argument in one repository.
 
     Attributes:
@@ -106,8 +106,7 @@ class RemoteUrls:
     unresolved: str | None = None
 
 
-@dataclass(frozen=True)
-class RepositoryPlaces:
+class RepositoryPlaces(Struct):
     """The directories of a git repository that a tool working in it also touches.
 
     Attributes:

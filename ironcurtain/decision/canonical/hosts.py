@@ -14,7 +14,6 @@ import functools
 import hashlib
 import ipaddress
 import re
-from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
@@ -22,6 +21,7 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.system.structs import Struct
 
 
 def is_public_suffix(domain: str) -> bool:
@@ -142,8 +142,7 @@ _BARE_IPV6 = re.compile(r"[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Struct):
     """One host in its canonical spelling.
 
     Attributes:

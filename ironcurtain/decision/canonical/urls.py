@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import string
-from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
 import ada_url
@@ -17,6 +16,7 @@ import ada_url
 from ironcurtain.decision.canonical.hosts import Host, canonical_host
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.reasons import Reason, ReasonCode
+from ironcurtain.system.structs import Struct
 
 MAX_URL_BYTES = 8192
 MAX_SEGMENTS = 64
@@ -39,8 +39,7 @@ _USER = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
 _SCP_LIKE = re.compile(r"(?:(?P<user>[^@:/\[\]]*)@)?(?P<host>\[[^\]]*\]|[^:/@\[\]]+):(?P<path>.*)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Url:
+class Url(Struct):
     """One place on the network.
 
     Attributes:

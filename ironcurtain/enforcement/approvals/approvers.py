@@ -10,12 +10,12 @@ A name that the deployment does not map has nobody behind it: a call that asks f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironcurtain.errors import UsageError
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ _OPTION = "--approver"
 _CHANNELS: Mapping[str, ApprovalChannel] = {"account": "account", "client": "client"}
 
 
-@dataclass(frozen=True)
-class ApproverIdentity:
+class ApproverIdentity(Struct):
     """The person behind a name, as far as we can tell them from others.
 
     Attributes:
@@ -54,8 +53,7 @@ class ApproverIdentity:
         return is_signed(answer, self.key)
 
 
-@dataclass(frozen=True)
-class Approvers:
+class Approvers(Struct):
     """The people behind the names that rules use.
 
     Attributes:

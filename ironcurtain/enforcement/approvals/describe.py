@@ -12,7 +12,6 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from ironcurtain.decision.roles import BUILT_IN, NONE
@@ -21,6 +20,7 @@ from ironcurtain.model.decision import ResourceDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import cut, in_quotes, isolated, quoted, visible
 
 WIDTH = 78
@@ -50,8 +50,7 @@ def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
     return in_lines(f"request {request.id}", parts_of(request), width)
 
 
-@dataclass(frozen=True)
-class RequestPart:
+class RequestPart(Struct):
     """A part of a request as a person reads it; all of it is safe to show.
 
     Attributes:

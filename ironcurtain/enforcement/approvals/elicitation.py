@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ironcurtain.enforcement.approvals.messages import (
     MAX_REASON,
     ApprovalOutcome,
@@ -11,6 +9,7 @@ from ironcurtain.enforcement.approvals.messages import (
     ApprovalState,
 )
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _APPROVED = "approved"
@@ -18,8 +17,7 @@ _ANSWERS = (_APPROVED, "denied")
 _KNOWN = frozenset({"answer", "session", "reason"})
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(Struct):
     """The form as it was filled in."""
 
     is_approved: bool

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from ironcurtain.decision.canonical import pointers
@@ -27,6 +26,7 @@ from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _HISTORY = frozenset({"write-history", "delete-history"})
@@ -36,8 +36,7 @@ _ANY_HOST = re.compile(r"(?:[a-z+]+://)?\*(?::\d+)?")
 _Limit = Literal["directory", "patterns", "exactly"]
 
 
-@dataclass(frozen=True)
-class Unwidened:
+class Unwidened(Struct):
     """A call that can be approved once only.
 
     Attributes:
@@ -47,8 +46,7 @@ class Unwidened:
     reason: str
 
 
-@dataclass(frozen=True)
-class GrantScope:
+class GrantScope(Struct):
     """One escalating resource of a grant, and what may stand in its place.
 
     Attributes:
@@ -78,8 +76,7 @@ class GrantScope:
         return f"{self.role} at {visible(self.at)}: {what}"
 
 
-@dataclass(frozen=True)
-class Grant:
+class Grant(Struct):
     """What an approval for this session covers.
 
     Attributes:

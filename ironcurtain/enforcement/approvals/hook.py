@@ -21,7 +21,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,6 +33,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers import process_tree
 from ironcurtain.system import json_text
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import cut, isolated, quoted, visible
 
 SECONDS = 10.0
@@ -52,8 +52,7 @@ _OPTION = "--on-approval"
 Redacting: TypeAlias = Callable[[ApprovalRequest], ApprovalRequest]
 
 
-@dataclass(frozen=True)
-class HookCommand:
+class HookCommand(Struct):
     """The command: an absolute program, its arguments, and the PATH that it gets."""
 
     program: Path

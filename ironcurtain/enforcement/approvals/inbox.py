@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +14,7 @@ from ironcurtain.enforcement.approvals.private_directory import Closing, Private
 from ironcurtain.enforcement.approvals.request import Clock, shown_digest
 from ironcurtain.enforcement.approvals.store import CLOCK_TOLERANCE, Names, Store
 from ironcurtain.errors import ApprovalsError, UsageError
+from ironcurtain.system.structs import Struct
 
 if TYPE_CHECKING:
     from ironcurtain.bundle.signing.keys import PrivateKey
@@ -24,8 +24,7 @@ Recorded = Literal["recorded", "answered", "expired", "gone", "clock", "ended", 
 that it names has passed; `other-approver`: it is another person's approval that is asked for."""
 
 
-@dataclass(frozen=True)
-class PersonAnswer:
+class PersonAnswer(Struct):
     """What a person says about one request.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from ironcurtain.decision.decide import Prepared
@@ -16,14 +15,14 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(Struct):
     """Where time comes from.
 
     Attributes:
@@ -35,8 +34,7 @@ class Clock:
     monotonic: Callable[[], float] = time.monotonic
 
 
-@dataclass(frozen=True)
-class DecidedFacts:
+class DecidedFacts(Struct):
     """The declared facts that a call was decided on.
 
     Attributes:

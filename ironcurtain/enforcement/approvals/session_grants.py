@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from ironcurtain.decision.decide import Prepared
@@ -11,10 +10,10 @@ from ironcurtain.enforcement.approvals.request import Clock
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class _Given:
+class _Given(Struct):
     """A grant that somebody gave.
 
     Attributes:

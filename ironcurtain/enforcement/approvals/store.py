@@ -15,7 +15,6 @@ from __future__ import annotations
 import errno
 import json
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -41,6 +40,7 @@ from ironcurtain.enforcement.approvals.private_directory import (
 )
 from ironcurtain.enforcement.approvals.request import Clock, shown_digest
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 USE_SECONDS = 600.0
@@ -57,8 +57,7 @@ _NAME = re.compile(r"(request|response|done)-([0-9a-f]{16})\.json")
 M = TypeVar("M", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct):
     """What has to be remembered of a request to judge its answer.
 
     Attributes:
@@ -77,8 +76,7 @@ class Asked:
     approver: str | None = None
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct):
     """The ids in a directory, by kind of file; `others` are names that are none of ours."""
 
     request: frozenset[str]

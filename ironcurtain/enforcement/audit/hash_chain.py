@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from pydantic import ValidationError
@@ -21,6 +20,7 @@ from ironcurtain.enforcement.audit.record_types import (
 )
 from ironcurtain.errors import AuditError
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Struct
 
 HEAD_BYTES = 512
 """The size of a head file: always the same, so that it is overwritten in place and never truncated."""
@@ -36,8 +36,7 @@ _RECORD = len(_BEFORE) + _DIGEST_LENGTH + len(_BETWEEN)
 _TAIL = len(_SEAL) + _DIGEST_LENGTH + len(_AFTER)
 
 
-@dataclass(frozen=True)
-class SealedLine:
+class SealedLine(Struct):
     """A line whose seal is that of its content.
 
     Attributes:

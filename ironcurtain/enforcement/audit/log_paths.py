@@ -11,13 +11,13 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.settings import user_directory
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.ownership import others_have_access
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 SUFFIX = ".jsonl"
@@ -26,8 +26,7 @@ MAX_BYTES = 64 << 20
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-@dataclass(frozen=True)
-class LogPaths:
+class LogPaths(Struct):
     """The files of one log.
 
     Attributes:

@@ -10,7 +10,6 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -30,13 +29,13 @@ from ironcurtain.enforcement.audit.record_types import GENESIS, AuditVerificatio
 from ironcurtain.errors import AuditError, FileError
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.locks import is_locked
+from ironcurtain.system.structs import Struct
 
 _CHUNK = 1 << 20
 _PAUSE = 0.1
 
 
-@dataclass(frozen=True)
-class NumberedLine:
+class NumberedLine(Struct):
     """A complete line of a log with its 1-based number over all segments and its file."""
 
     number: int

@@ -13,6 +13,7 @@ from ironcurtain.enforcement.audit.log_paths import LogPaths, log_at, logs_in
 from ironcurtain.enforcement.audit.reader import NumberedLine, parse_line
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, Line, ResultRecord
 from ironcurtain.errors import AuditError
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import printable, visible
 
 MOST = 10_000
@@ -23,8 +24,7 @@ _FIRST_BYTES = 2 << 20
 _FIRST_LOGS = 20
 
 
-@dataclass(frozen=True)
-class RecentRecord:
+class RecentRecord(Struct):
     """A record with its place: the 1-based line of its file.
 
     Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from ironcurtain.bundle.content import PolicyContent
@@ -42,6 +41,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, JsonValue
 from ironcurtain.system.json_text import JsonSource
+from ironcurtain.system.structs import Struct, field
 
 _TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 """What people say about a tool, or where it came from: it does not change what a call is."""
@@ -49,8 +49,7 @@ _TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
 WITHHELD = "[withheld]"
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(Struct):
     """What was seen while a call was decided.
 
     Attributes:

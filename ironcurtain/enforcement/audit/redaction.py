@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import chain, islice
@@ -22,6 +21,7 @@ from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Discreet
 
 # The forms of keys, tokens and passwords: the rules of a secret scanner, and what these do not know.
 _SCANNER = "secret_rules.json"
@@ -111,8 +111,7 @@ def suspicious() -> Any:  # noqa: ANN401 - as above
     return re2.compile("|".join(f"(?:{each.pattern})" for each in (_TOKEN, _SECRET_NAME, _NUMBERS)))
 
 
-@dataclass(frozen=True)
-class Redaction:
+class Redaction(Discreet):
     """What is redacted, beside keys, tokens, card and social-security numbers.
 
     Attributes:
@@ -120,7 +119,9 @@ class Redaction:
         roles: Arguments under one of these roles are redacted whole.
     """
 
-    key: bytes = field(repr=False)
+    unshown = frozenset({"key"})
+
+    key: bytes
     roles: frozenset[str] = frozenset()
 
     def text(self, text: str) -> str:

@@ -33,6 +33,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.files import sync_directory
 from ironcurtain.system.locks import lock_handle, unlock_handle
 from ironcurtain.system.ownership import others_can_write
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _FILE_MODE = 0o600
@@ -248,8 +249,7 @@ _ASKED = b'"approval":{'
 _UNSETTLED = frozenset({"pending", "withdrawn"})
 
 
-@dataclass(frozen=True)
-class Recovered:
+class Recovered(Struct):
     """The state of a log that is opened.
 
     Attributes:

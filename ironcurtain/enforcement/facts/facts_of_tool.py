@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ironcurtain.bundle.content import PolicyContent
@@ -13,10 +12,10 @@ from ironcurtain.model.conditions import If
 from ironcurtain.model.facts import CounterFact, Fact, LabelFact, SaidFact, lookups
 from ironcurtain.model.records import RecordFact
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Struct, replace
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(Struct):
     """A counter whose total concerns a tool.
 
     Attributes:
@@ -34,8 +33,7 @@ class Counted:
     is_booked: bool = True
 
 
-@dataclass(frozen=True)
-class Labelled:
+class Labelled(Struct):
     """A label that a call of a tool may give its session.
 
     Attributes:
@@ -47,8 +45,7 @@ class Labelled:
     condition: CallCondition
 
 
-@dataclass(frozen=True)
-class FactsOfTool:
+class FactsOfTool(Struct):
     """The declared facts that concern one tool.
 
     Attributes:

@@ -9,7 +9,6 @@ session.send(known, given_by(known, answer))        # if it is sent
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ironcurtain.decision.decide import Prepared
@@ -25,10 +24,10 @@ from ironcurtain.enforcement.facts.totals.additions import Additions, additions_
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError, fact_unavailable
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 
-@dataclass(frozen=True)
-class FollowedCall:
+class FollowedCall(Struct):
     """A call with what its session and its caller have booked before it.
 
     Attributes:

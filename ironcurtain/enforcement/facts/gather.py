@@ -11,7 +11,6 @@ totals of the caller, the user's words and the clock are read. Nothing is kept b
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -37,6 +36,7 @@ from ironcurtain.enforcement.facts.user.said import said
 from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field, replace
 
 T = TypeVar("T")
 
@@ -80,8 +80,7 @@ class Sources:
         raise StoreError("the store of totals does not answer")
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(Struct):
     """The facts of one decision.
 
     Attributes:

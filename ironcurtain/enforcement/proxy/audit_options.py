@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ironcurtain.bundle.content import PolicyContent
@@ -11,6 +10,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.system import json_text
+from ironcurtain.system.structs import Discreet
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 LoggedValues = Literal["redacted", "abstract"]
 
 
-@dataclass(frozen=True)
-class AuditOptions:
+class AuditOptions(Discreet):
     """What the log keeps.
 
     Attributes:
@@ -29,9 +28,11 @@ class AuditOptions:
         roles: Roles whose values are redacted whole.
     """
 
-    key: bytes = field(repr=False)
+    unshown = frozenset({"key"})
+
+    key: bytes
     values: LoggedValues = "redacted"
-    roles: frozenset[str] = field(default_factory=frozenset)
+    roles: frozenset[str] = frozenset()
 
     def check(self, policy: Policy) -> None:
         """See that the roles are roles.

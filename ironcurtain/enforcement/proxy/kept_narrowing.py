@@ -12,13 +12,13 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 
 from ironcurtain.analysis.narrowing.report import Narrowing
 from ironcurtain.policy import Policy
 from ironcurtain.settings import narrowing_directory
 from ironcurtain.system.json_text import digest_bytes
 from ironcurtain.system.kept_results import file_state, keep, own_code, read_kept
+from ironcurtain.system.structs import asdict
 
 
 def kept_narrowing(policy: Policy, work_out: Callable[[], Narrowing]) -> Narrowing:

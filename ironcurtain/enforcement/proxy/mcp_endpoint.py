@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any, cast, get_args
@@ -42,6 +41,7 @@ from ironcurtain.enforcement.proxy.upstream.upstream_manager import (
     UpstreamManager,
 )
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted
 
 Context = ServerRequestContext[Any, Any]

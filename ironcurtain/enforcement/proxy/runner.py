@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from importlib import import_module
@@ -49,6 +48,7 @@ from ironcurtain.servers.sdk import load_sdk
 from ironcurtain.settings import user_directory
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
+from ironcurtain.system.structs import Struct, field
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -73,8 +73,7 @@ _SERVERS = "ironcurtain.enforcement.proxy.started_servers"
 _SERVING = "ironcurtain.enforcement.proxy.serving"
 
 
-@dataclass(frozen=True)
-class ProxyOptions:
+class ProxyOptions(Struct):
     """What the command line says.
 
     Attributes:
@@ -153,8 +152,7 @@ async def run_proxy(options: ProxyOptions, say: Callable[[str], None]) -> None:
         await _run(options, loaded, signals, say)
 
 
-@dataclass(frozen=True)
-class InProcessClient:
+class InProcessClient(Struct):
     """A client that is code of this process: it gets the endpoint instead of a transport.
 
     Attributes:
@@ -179,8 +177,7 @@ async def run_in_process(options: ProxyOptions, client: InProcessClient, say: Ca
     await _run(options, await _load(options), client, say)
 
 
-@dataclass(frozen=True)
-class LoadedFiles:
+class LoadedFiles(Struct):
     """What a proxy was configured by when it started.
 
     Attributes:
@@ -217,8 +214,7 @@ Served: TypeAlias = "Signals | InProcessClient"
 """Who is served: whoever is at the other end of a transport until a signal comes, or code of this process."""
 
 
-@dataclass(frozen=True)
-class StartedProxy:
+class StartedProxy(Struct):
     """What is there when the rest of the proxy has been loaded; whoever gets it closes none of it.
 
     Attributes:

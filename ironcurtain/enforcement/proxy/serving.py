@@ -9,7 +9,6 @@ import gc
 import warnings
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -57,6 +56,7 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.gateway.admission import Admission
 from ironcurtain.policy import Policy
 from ironcurtain.system.private_runtime import shared_file
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:

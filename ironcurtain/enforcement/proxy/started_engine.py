@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 
 import anyio
 
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.policy import AnyEngine, Policy
+from ironcurtain.system.structs import Struct
 
 # Nodes fetch a new bundle within OPA's polling interval; a gateway that has it already waits for the first.
 CONVERGENCE = 60.0
 
 
-@dataclass(frozen=True)
-class StartedEngine:
+class StartedEngine(Struct):
     """An engine that was started; it is healthy and of the right revision.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -25,12 +24,12 @@ from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import reaches
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig, real_paths
+from ironcurtain.system.structs import Struct
 
 _MOST_SESSIONS = 9
 
 
-@dataclass(frozen=True)
-class StartedServers:
+class StartedServers(Struct):
     """Servers to which nothing has been said, and the log of what is decided about them.
 
     Attributes:

@@ -16,7 +16,6 @@ import shlex
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -28,6 +27,7 @@ from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.system import private_runtime
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _RUNNER = Path(__file__).with_name("run.mjs")
@@ -54,8 +54,7 @@ _READ_BY_THE_RUNTIME = re.compile(r"GIT_CONFIG_\w+|(?i:https?_proxy|no_proxy)|JA
 """What the runtime adds to, or goes through itself; none of it makes a program run another one."""
 
 
-@dataclass(frozen=True)
-class ContainedStart:
+class ContainedStart(Struct):
     """How a contained server is started.
 
     Attributes:

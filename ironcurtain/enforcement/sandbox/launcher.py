@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,6 +40,7 @@ from ironcurtain.servers.connect import parameters
 from ironcurtain.servers.launching import Open
 from ironcurtain.servers.server_process import ServerProcess, ServerStart
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 S = TypeVar("S")
@@ -377,8 +377,7 @@ async def _inside(
             await to_thread.run_sync(made.__exit__, None, None, None)
 
 
-@dataclass(frozen=True)
-class _Started:
+class _Started(Struct):
     """A server that was started, and to which nothing has been said.
 
     Attributes:

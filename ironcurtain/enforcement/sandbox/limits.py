@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ironcurtain.decision.canonical.resources import Resource
@@ -20,12 +19,12 @@ from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.opened import is_in
 from ironcurtain.enforcement.sandbox.reach.reach import Places
 from ironcurtain.servers.config import real_paths
+from ironcurtain.system.structs import Struct, replace
 
 _SCHEMES = frozenset({"http", "https"})
 
 
-@dataclass(frozen=True)
-class Mounts:
+class Mounts(Struct):
     """The settings of one started sandbox; paths are real ones.
 
     Attributes:
@@ -132,8 +131,7 @@ _MOST_BESIDE = 100
 """How many entries of a directory that is opened for one of them are kept closed: each is a mount."""
 
 
-@dataclass(frozen=True)
-class SandboxLimits:
+class SandboxLimits(Struct):
     """What one server's sandboxes let through.
 
     Attributes:

@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ironcurtain.enforcement.sandbox.programs import program_places
@@ -23,6 +22,7 @@ from ironcurtain.errors import ServerConfigError
 from ironcurtain.servers.config import real_paths
 from ironcurtain.servers.config_model import FilesystemSettings, SandboxSettings, Server
 from ironcurtain.system.private_runtime import runtime_directory
+from ironcurtain.system.structs import Struct, field, replace
 from ironcurtain.system.text import quoted
 
 _SHARED = (".claude/debug", ".npm/_logs")
@@ -31,8 +31,7 @@ _DOMAIN = re.compile(r"(?:localhost|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)+)(?::[
 _SHARED_TEMPORARY = "/tmp/claude"  # noqa: S108 - the runtime's own, likewise
 
 
-@dataclass(frozen=True)
-class SandboxInputs:
+class SandboxInputs(Struct):
     """What holds for all servers of a session.
 
     Attributes:
@@ -75,8 +74,7 @@ class SandboxInputs:
         return replace(self, reaches={**self.reaches, **self.asked}, asked={})
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct):
     """What the sandbox of one server lets it do; paths are real ones, sorted.
 
     The deepest directory that holds a path decides what can be read; of what can be written, `deny_write` is
@@ -188,8 +186,7 @@ def _once(paths: list[Path], held: Iterable[Path], writable: list[Path]) -> list
     return [path for path in paths if not is_in(path, whole) or is_in(path, writable)]
 
 
-@dataclass(frozen=True)
-class _Wanted:
+class _Wanted(Struct):
     """What the configuration says for a server, as real paths."""
 
     allow_read: list[Path]

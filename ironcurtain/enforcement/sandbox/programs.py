@@ -11,12 +11,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.enforcement.sandbox.reach.opened import outermost
 from ironcurtain.servers.config_model import Server
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _COMMAND = "srt"
@@ -40,8 +40,7 @@ _BWRAP_TRIAL = (
 )
 
 
-@dataclass(frozen=True)
-class Programs:
+class Programs(Struct):
     """The sandbox's programs, by absolute path.
 
     Attributes:
@@ -69,8 +68,7 @@ class Programs:
         return next((folder for folder in above if (folder / "package.json").is_file()), None)
 
 
-@dataclass(frozen=True)
-class ProgramSurvey:
+class ProgramSurvey(Struct):
     """What was found.
 
     Attributes:
@@ -197,8 +195,7 @@ _MOST_LINKS = 20
 _FIRST_BYTES = 256
 
 
-@dataclass(frozen=True)
-class _Start:
+class _Start(Struct):
     """How a server is started, and what is no place of a program: the home, and what holds it."""
 
     cwd: Path

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _MOST = 1 << 20
@@ -26,8 +26,7 @@ _TRIED = {
 }
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(Struct):
     """One thing that was seen.
 
     Attributes:

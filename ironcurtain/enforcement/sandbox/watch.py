@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
 from ironcurtain.enforcement.sandbox.contained_process import ContainedStart
 from ironcurtain.enforcement.sandbox.report import Observation, Report
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 _POLL = 0.25
 _MECHANISM = "bubblewrap" if sys.platform == "linux" else "seatbelt"
 
 
-@dataclass(frozen=True)
-class Confinement:
+class Confinement(Struct):
     """What was seen to confine a server's process.
 
     Attributes:

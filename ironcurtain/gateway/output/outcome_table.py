@@ -15,6 +15,7 @@ from ironcurtain.gateway.output.automaton import State
 from ironcurtain.gateway.output.paths import Key
 from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.output.rules import Action
+from ironcurtain.system.structs import Struct
 
 _DEFS = "#/$defs/"
 _MOST_ROWS = 10_000
@@ -23,8 +24,7 @@ _STEP = re.compile(r'\.[^.\["]+|\.?"(?:[^"\\]|\\.)*"|\[[^\]]*\]')
 _Within: TypeAlias = tuple[tuple[str, State, str], ...]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct):
     """One place of an output schema, and what happens there.
 
     Attributes:
@@ -40,8 +40,7 @@ class Row:
     rule: str
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct):
     """What a policy does to the values of a schema.
 
     Attributes:

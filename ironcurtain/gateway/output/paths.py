@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from ironcurtain.system.structs import Struct
 
-@dataclass(frozen=True)
-class Key:
+
+class Key(Struct):
     """One key of an object; keys compare exactly."""
 
     name: str
@@ -34,8 +34,7 @@ class Key:
         return f".{_written(self.name)}"
 
 
-@dataclass(frozen=True)
-class Deep:
+class Deep(Struct):
     """One key of an object at any depth below, this level included."""
 
     name: str
@@ -45,8 +44,7 @@ class Deep:
         return f"..{_written(self.name)}"
 
 
-@dataclass(frozen=True)
-class AnyKey:
+class AnyKey(Struct):
     """Any key of an object."""
 
     def __str__(self) -> str:
@@ -54,8 +52,7 @@ class AnyKey:
         return ".*"
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(Struct):
     """One element of an array, counted from 0."""
 
     number: int
@@ -65,8 +62,7 @@ class Index:
         return f"[{self.number}]"
 
 
-@dataclass(frozen=True)
-class AnyIndex:
+class AnyIndex(Struct):
     """Any element of an array."""
 
     def __str__(self) -> str:
@@ -89,8 +85,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Struct):
     """A path that was understood; without steps it is the root."""
 
     steps: tuple[Step, ...] = ()

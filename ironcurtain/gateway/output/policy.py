@@ -30,6 +30,7 @@ from ironcurtain.gateway.output.rules import (
     compared,
     read_rules,
 )
+from ironcurtain.system.structs import Struct
 
 MAX_DEPTH = 100
 MAX_NODES = 1_000_000
@@ -42,8 +43,7 @@ class UnfilterableError(ValueError):
     """A value that is never returned: too deep, too large, or not strict JSON."""
 
 
-@dataclass(frozen=True)
-class Filtered:
+class Filtered(Struct):
     """What is left of a value.
 
     Attributes:
@@ -61,8 +61,7 @@ class Filtered:
     stripped: int
 
 
-@dataclass(frozen=True)
-class LeafOutcome:
+class LeafOutcome(Struct):
     """What happens to one leaf.
 
     Attributes:

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from ironcurtain.gateway.output.automaton import State
 from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.output.rules import Action
+from ironcurtain.system.structs import Struct
 
 Schema = dict[str, JsonValue]
 
@@ -31,8 +32,7 @@ _KNOWN: Final = frozenset((
 _DEFS = "#/$defs/"
 
 
-@dataclass(frozen=True)
-class Projected:
+class Projected(Struct):
     """What is left of the values of one place.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
 from ironcurtain.gateway.output.automaton import TooManyStatesError, covers
 from ironcurtain.gateway.output.paths import Path, PathSyntaxError, parse
+from ironcurtain.system.structs import Struct
 
 MAX_RULES = 100
 
@@ -24,16 +24,14 @@ class Action(IntEnum):
 _ACTIONS = {"allow": Action.ALLOW, "mask": Action.MASK, "redact": Action.REDACT}
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct):
     """One line of a policy."""
 
     path: Path
     action: Action
 
 
-@dataclass(frozen=True)
-class PolicyProblem:
+class PolicyProblem(Struct):
     """Something wrong with a policy.
 
     Attributes:

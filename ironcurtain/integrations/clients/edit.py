@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from ironcurtain.errors import FormatError, Place
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import members
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 MAX_DEPTH = 100
@@ -24,8 +24,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0
 _WORD = re.compile(r"(?:true|false|null)(?![0-9A-Za-z_])")
 
 
-@dataclass(frozen=True)
-class JsonNode:
+class JsonNode(Struct):
     """A value and where it stands: `text[start:end]`.
 
     Attributes:
@@ -47,8 +46,7 @@ class JsonNode:
         return next((member for member in self.members if member.name == name), None)
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct):
     """A member of an object.
 
     Attributes:
@@ -176,8 +174,7 @@ _BLANK_AFTER = re.compile(r"[ \t]*(?:\r\n|\n|\r|\Z)")
 _UNIT = "  "
 
 
-@dataclass(frozen=True)
-class _Style:
+class _Style(Struct):
     """How the members of an object are written.
 
     Attributes:
@@ -199,8 +196,7 @@ class _Style:
         return f",{self.newline}{self.indent}" if self.newline else f",{blank}"
 
 
-@dataclass(frozen=True)
-class _Edit:
+class _Edit(Struct):
     start: int
     end: int
     new: str = ""

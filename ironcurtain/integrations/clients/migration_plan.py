@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -24,6 +23,7 @@ from ironcurtain.servers.config_model import Servers
 from ironcurtain.system.files import parse_document
 from ironcurtain.system.frozen import JsonValue, ServerName
 from ironcurtain.system.key_store import names_secret
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _READ = ("command", "args", "env", "cwd", "url", "headers")
@@ -40,8 +40,7 @@ _CLIENTS_OWN = {
 }
 
 
-@dataclass(frozen=True)
-class Sorted:
+class Sorted(Struct):
     """A client's servers, each in one of two places.
 
     Attributes:

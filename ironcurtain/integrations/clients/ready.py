@@ -13,7 +13,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,6 +26,7 @@ from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import PackageRequest, request_of
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import members
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 Fetch: TypeAlias = Callable[[str, Wanted, FetchedServer | None], FetchedServer]
@@ -35,8 +35,7 @@ Fetch: TypeAlias = Callable[[str, Wanted, FetchedServer | None], FetchedServer]
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Struct):
     """What was fetched of servers that move.
 
     Attributes:

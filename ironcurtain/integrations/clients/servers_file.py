@@ -10,7 +10,6 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.enforcement.sandbox.profile import can_be_let_through
@@ -21,6 +20,7 @@ from ironcurtain.system.files import atomic_write, has_content, read_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import members
 from ironcurtain.system.locks import directory_lock
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 _HOLDER = "mcpServers"
@@ -162,8 +162,7 @@ def _line_start(text: str, at: int) -> int:
     return start + len(text[start:at]) - len(text[start:at].lstrip(" \t"))
 
 
-@dataclass(frozen=True)
-class Permissions:
+class Permissions(Struct):
     """Directories to write, and domains to contact.
 
     Attributes:

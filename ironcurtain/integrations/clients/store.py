@@ -23,7 +23,6 @@ import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -38,14 +37,14 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.key_store import KeyStore, KeyStoreError, filled, key_store, reference
 from ironcurtain.system.locks import work_lock
+from ironcurtain.system.structs import Struct, field
 
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
 _WAIT = 30.0
 _MAX_BYTES = 32 << 20
 
 
-@dataclass(frozen=True)
-class Generation:
+class Generation(Struct):
     """The directory of one wrap; it need not be there."""
 
     directory: Path
@@ -129,8 +128,7 @@ class Generation:
         return data
 
 
-@dataclass(frozen=True)
-class BackupStore:
+class BackupStore(Struct):
     """What is kept of one client's file."""
 
     directory: Path
@@ -223,8 +221,7 @@ _SHORTEST = 8
 _PLACE = re.compile(rb"\$\{keyring:([A-Za-z0-9._/-]+)#(\d)\}")
 
 
-@dataclass(frozen=True)
-class Secrets:
+class Secrets(Struct):
     """The secrets of one wrap.
 
     Attributes:

@@ -10,13 +10,13 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
 from ironcurtain.integrations.clients.edit import JsonNode, parse
 from ironcurtain.system.files import atomic_write, read_bytes
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 ConfigScope: TypeAlias = Literal["user", "project"]
@@ -26,8 +26,7 @@ POINTERS = (("mcpServers",), ("servers",), ("mcp", "servers"))
 """Where the servers may stand in a file of any client; the last is an editor's `settings.json`."""
 
 
-@dataclass(frozen=True)
-class Client:
+class Client(Struct):
     """A program that starts MCP servers.
 
     Attributes:
@@ -47,8 +46,7 @@ class Client:
     variables: bool = True
 
 
-@dataclass(frozen=True)
-class ConfigLocation:
+class ConfigLocation(Struct):
     """One configuration file.
 
     Attributes:
@@ -181,8 +179,7 @@ MAX_BYTES = 32 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True)
-class ClientDocument:
+class ClientDocument(Struct):
     """What a file holds.
 
     Attributes:
@@ -213,8 +210,7 @@ class ClientDocument:
         return _document(text, source, (self.pointer,), bom=self.bom)
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct):
     """A file that can be changed.
 
     Attributes:

@@ -6,7 +6,6 @@ From a wrapped file back to the one that it was, with whatever others changed in
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import FileError, IronCurtainError, UsageError
@@ -26,6 +25,7 @@ from ironcurtain.integrations.clients.target import (
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_bytes
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 
@@ -128,8 +128,7 @@ ENTRY = "ironcurtain"
 """The name of the client's server that is the proxy."""
 
 
-@dataclass(frozen=True)
-class Undone:
+class Undone(Struct):
     """A file without the proxy.
 
     Attributes:

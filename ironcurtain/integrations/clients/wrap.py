@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -38,11 +37,11 @@ from ironcurtain.system.files import load
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.key_store import KeyStore, key_store, reaching
 from ironcurtain.system.ownership import weakness
+from ironcurtain.system.structs import Struct, field, replace
 from ironcurtain.system.text import quoted, visible
 
 
-@dataclass(frozen=True)
-class ProxyCommand:
+class ProxyCommand(Struct):
     """How a client starts the proxy.
 
     Attributes:
@@ -156,8 +155,7 @@ def _of_others(place: ConfigLocation) -> list[str]:
     return [f"another user can say what these servers are: {weak}"] if weak else []
 
 
-@dataclass(frozen=True)
-class _Change:
+class _Change(Struct):
     document: ClientDocument
     entry: dict[str, JsonValue]
     generation: Generation

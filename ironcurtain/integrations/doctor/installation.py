@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ironcurtain.errors import IronCurtainError, SeveralErrors
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.structs import Struct, field
 
 
 class Diagnosis(Frozen):
@@ -52,8 +52,7 @@ def is_writable(place: Path) -> bool:
 DEFAULT_TIMEOUT = 30.0
 
 
-@dataclass(frozen=True)
-class GatewayFiles:
+class GatewayFiles(Struct):
     """The files that `ironcurtain serve` is given, as far as they are named."""
 
     permissions: Path | None = None
@@ -62,8 +61,7 @@ class GatewayFiles:
     domain_key: Path | None = None
 
 
-@dataclass(frozen=True)
-class Installation:
+class Installation(Struct):
     """An installation.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.compiler.load.clauses import PlacedClause
@@ -14,14 +13,14 @@ from ironcurtain.integrations.editor.project import EditedProject
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import cut, printable, visible
 
 _KEYED = re.compile(r'(?P<key>clause|rule|tool|server|expect)["\']?\s*:\s*["\']?(?P<word>[\w.@/-]*)')
 _SERVER = re.compile(r'\bserver["\']?\s*:\s*["\']?(?P<server>[\w.-]+)')
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct):
     """A text about a part of a document, and where its definition stands."""
 
     span: Span
@@ -29,8 +28,7 @@ class Shown:
     definition: tuple[Path, Span] | None = None
 
 
-@dataclass(frozen=True)
-class Offered:
+class Offered(Struct):
     """What could be typed: the word, and what it means."""
 
     word: str

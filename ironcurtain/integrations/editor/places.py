@@ -7,12 +7,12 @@ different characters, and the protocol counts columns in UTF-16 unless the edito
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ironcurtain.errors import FileError, IronCurtainError, Place, SeveralErrors
 from ironcurtain.system.files import has_content, read_text
+from ironcurtain.system.structs import Struct
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _YAML_LINE_END = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
@@ -20,16 +20,14 @@ _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|[^\s,\[\]{}][^,\[\]{}#\n]
 _UNITS = {"utf-8": lambda text: len(text.encode()), "utf-32": len}
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct):
     """A part of a text, by offsets in characters; `end` is behind it."""
 
     start: int
     end: int
 
 
-@dataclass(frozen=True)
-class TextPosition:
+class TextPosition(Struct):
     """A place as the protocol counts it: line and character from 0."""
 
     line: int
@@ -159,8 +157,7 @@ class Texts:
 Severity = Literal["error", "warning", "note"]
 
 
-@dataclass(frozen=True)
-class Related:
+class Related(Struct):
     """Another place that a mistake has to do with."""
 
     path: Path
@@ -168,8 +165,7 @@ class Related:
     what: str
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(Struct):
     """One thing that is wrong or stands out.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -39,10 +38,10 @@ from ironcurtain.integrations.gate.report import gate_report
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.settings import FILE_NAME, Settings, find_settings, parse_settings, user_constitution
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class EditedProject:
+class EditedProject(Struct):
     """A project, or for a document outside of one its directory with default settings.
 
     Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
@@ -17,6 +16,7 @@ from ironcurtain.bundle.members import check_bounds
 from ironcurtain.decision.canonical.git.process import OVERRIDES
 from ironcurtain.errors import SystemFailedError, UsageError
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 _SECONDS = 60.0
@@ -32,8 +32,7 @@ _FILES = ("100644", "100755")
 _ARCHIVE = "bundle.tar.gz"
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(Struct):
     """One commit of the repository that a path lies in.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, decide_all
@@ -19,10 +18,10 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.integrations.gate.inputs import GateInputs, is_alone, read_scenarios
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.forked import in_fork
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class HeadStart:
+class HeadStart(Struct):
     """What was begun of a bundle.
 
     Attributes:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import UsageError
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.files import load
+from ironcurtain.system.structs import Struct
 
 SCENARIOS = "test-scenarios.json"
 """The file beside a bundle that holds all scenarios it was verified by."""
 
 
-@dataclass(frozen=True)
-class GateInputs:
+class GateInputs(Struct):
     """What a command line says; None where it leaves that to the project.
 
     Attributes:

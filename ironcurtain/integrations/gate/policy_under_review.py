@@ -6,7 +6,6 @@ Reports name a scenario's place in the file that was written by hand, if it is t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -24,11 +23,11 @@ from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenario, Scenarios
 from ironcurtain.settings import Settings, VerifySettings
 from ironcurtain.system.files import has_content, load, read_text
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.yaml_text import place_of
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct):
     """A file that evidence was read from."""
 
     path: Path
@@ -50,8 +49,7 @@ def shown_path(path: Path) -> str:
     return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()
 
 
-@dataclass(frozen=True)
-class PolicyUnderReview:
+class PolicyUnderReview(Struct):
     """A bundle with everything that speaks about it.
 
     Attributes:

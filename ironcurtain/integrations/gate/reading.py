@@ -9,7 +9,6 @@ there, and the report names each check that is left out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -35,6 +34,7 @@ from ironcurtain.settings import FILE_NAME as SETTINGS_FILE
 from ironcurtain.settings import Settings, find_settings, load_settings
 from ironcurtain.system.background import Once
 from ironcurtain.system.files import has_content, load, read_bytes
+from ironcurtain.system.structs import Struct, replace
 
 if TYPE_CHECKING:
     from ironcurtain.compiler.verify.baseline import Baseline
@@ -44,8 +44,7 @@ _PROVENANCE = "provenance.json"
 _WAIVERS = "waivers.yaml"
 
 
-@dataclass(frozen=True)
-class Standards:
+class Standards(Struct):
     """What a project demands of its policy.
 
     Attributes:

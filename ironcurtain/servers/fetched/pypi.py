@@ -10,13 +10,13 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
 
 from ironcurtain.errors import FetchError
 from ironcurtain.servers.fetched.lock import Wanted
 from ironcurtain.servers.fetched.running import Staged, find_program, run
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 _PACKAGES = "packages"
@@ -108,8 +108,7 @@ def compile_(installed: Path, python: str | None) -> None:
         run([*words, "unchecked-hash", str(installed / _PACKAGES)], installed, told="compiling")
 
 
-@dataclass(frozen=True)
-class _Tool:
+class _Tool(Struct):
     """uv or pip.
 
     Attributes:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.servers.fetched.lock import Manager, Wanted
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _INSTALL = "Install the server yourself, and write its own program as the command."
@@ -25,8 +25,7 @@ _PYPI = re.compile(
 _PYTHON = re.compile(r"(?:python|cpython-?)?(\d+\.\d+)(?:\.\d+)?")
 
 
-@dataclass(frozen=True)
-class PackageRequest:
+class PackageRequest(Struct):
     """A server to be fetched.
 
     Attributes:
@@ -38,8 +37,7 @@ class PackageRequest:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Runner:
+class _Runner(Struct):
     """How a package runner is called.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import FetchError, IronCurtainError
@@ -12,11 +11,11 @@ from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock
 from ironcurtain.servers.fetched.request import PackageRequest, request_of
 from ironcurtain.servers.fetched.tree import installation, is_whole
 from ironcurtain.system.frozen import Digest
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 
-@dataclass(frozen=True)
-class InstalledPackage:
+class InstalledPackage(Struct):
     """A server that is fetched and not started by its own command.
 
     Attributes:

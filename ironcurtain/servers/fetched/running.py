@@ -8,16 +8,15 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.errors import FetchError
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 
-@dataclass(frozen=True)
-class Staged:
+class Staged(Struct):
     """A server's files.
 
     Attributes:

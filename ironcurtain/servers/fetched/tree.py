@@ -13,12 +13,12 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
 from ironcurtain.system.frozen import Digest
+from ironcurtain.system.structs import Struct
 
 _NOTES = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
 """What installers note of themselves beside a Python package's metadata: nothing of it runs."""
@@ -38,8 +38,7 @@ def installation(package: str, version: str, tree: Digest) -> Path:
     return managed_directory() / f"{name}-{tree.removeprefix('sha256:')[:_NAME_DIGITS]}"
 
 
-@dataclass(frozen=True)
-class Digests:
+class Digests(Struct):
     """What lies in an installation.
 
     Attributes:

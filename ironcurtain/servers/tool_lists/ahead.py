@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from anyio import to_thread
@@ -23,6 +22,7 @@ from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT, LiveReader, is_started
 from ironcurtain.servers.tool_lists.live import Each, Listener, Outcome, list_each, list_side_by_side
+from ironcurtain.system.structs import replace
 
 Visits = Callable[[Callable[[str], None]], ServerLauncher]
 """Makes what starts servers, given who is told what a person must know of that."""

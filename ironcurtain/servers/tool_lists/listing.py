@@ -6,7 +6,6 @@ Live ones are read by `live`; how one is started, and what is said when it fails
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
@@ -15,6 +14,7 @@ from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.live import Each, all_listed, list_each
 from ironcurtain.servers.tools import ToolListing, Tools, read_saved_tools
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted
 
 DEFAULT_TIMEOUT = 60.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
@@ -14,6 +13,7 @@ from ironcurtain.servers.tool_lists.listing import LiveReader, is_started, list_
 from ironcurtain.servers.tool_lists.live import list_each
 from ironcurtain.servers.tool_lists.published import DIRECTORY
 from ironcurtain.servers.tools import Tools
+from ironcurtain.system.structs import replace
 
 
 def list_without_starting(config: ServerConfig, starter: ServerLauncher, output: Path) -> Tools:

@@ -8,7 +8,6 @@ Each line in is one of `{"send": TEXT}`, `{"approve": ID, "scope": "once" | "ses
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import os
 import sys
@@ -20,6 +19,7 @@ from ironcurtain.session.events import ApprovalNeeded, CallBegan, CallEnded, Not
 from ironcurtain.session.session import Session
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import asdict
 
 _NAMES: Mapping[type, str] = {
     TextPiece: "text",
@@ -140,7 +140,7 @@ def _write_event(event: SessionEvent) -> None:
     if isinstance(event, ApprovalNeeded):
         _write({"event": "approval", "request": event.request.model_dump(mode="json")})
     else:
-        _write({"event": _NAMES[type(event)], **dataclasses.asdict(event)})
+        _write({"event": _NAMES[type(event)], **asdict(event)})
 
 
 def _write(event: Mapping[str, Any]) -> None:

@@ -7,7 +7,6 @@ it grows, and never more of it than the screen holds, or a terminal would keep e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -15,6 +14,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.markdown import Markdown
 from rich.segment import Segment
+
+from ironcurtain.system.structs import Struct
 
 INDENT = "  "
 _REFRESH = 12
@@ -79,8 +80,7 @@ class StreamedMarkdown:
         return between + [[Segment(INDENT), *line] if _has_text(line) else [] for line in kept]
 
 
-@dataclass(frozen=True)
-class _Drawing:
+class _Drawing(Struct):
     """Lines as a thing that can be printed."""
 
     lines: Sequence[Line]

@@ -10,7 +10,6 @@ import json
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -24,6 +23,7 @@ from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.private_directory import UntrustedFileError
 from ironcurtain.enforcement.approvals.request import Clock
+from ironcurtain.system.structs import replace
 
 pytestmark = pytest.mark.anyio
 LONG = 60.0

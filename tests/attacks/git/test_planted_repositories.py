@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import parameters
 from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.system.structs import replace
 
 pytestmark = NEEDS_SANDBOX
 TOOLS = {

@@ -6,7 +6,6 @@ Held by: mounts that are made from the rules, without what nothing opens: keys, 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING, Reach, reach_of
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
+from ironcurtain.system.structs import replace
 
 MARK = "a-file-of-the-home"
 TOOLS = {

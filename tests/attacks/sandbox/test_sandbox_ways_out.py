@@ -9,7 +9,6 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -23,6 +22,7 @@ from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.servers.connect import parameters
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.private_runtime import runtime_directory
+from ironcurtain.system.structs import replace
 
 pytestmark = NEEDS_SANDBOX
 CANARY = "canary-of-the-environment"

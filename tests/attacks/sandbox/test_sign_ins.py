@@ -6,7 +6,6 @@ Held by: a maintained list of places that no sandbox shows, and the configuratio
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.integrations.doctor.servers import what_stands_open
 from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.system.structs import replace
 
 SECRET = "a-sign-in-of-the-home"
 FILES = {".claude.json", ".netrc", ".npmrc", ".pgpass", ".vault-token", ".terraformrc"}

@@ -6,7 +6,6 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from ironcurtain.session.events import ApprovalNeeded, TextPiece
 from ironcurtain.session.history import CALLED_OFF
 from ironcurtain.session.limits import Limits
 from ironcurtain.session.session import Session
+from ironcurtain.system.structs import replace
 
 pytestmark = pytest.mark.timeout(300)
 

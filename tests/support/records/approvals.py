@@ -18,6 +18,7 @@ from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, Approval
 from ironcurtain.enforcement.approvals.request import Clock, new_request
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
+from ironcurtain.system.structs import Struct
 from support.called import answering, one_tool, prepared
 from support.projects.policies import rule, tool
 
@@ -25,8 +26,7 @@ RULES = [rule("ask-write", "escalate", paths={"roles": ["write-path"], "within":
 WRITE = tool("write_file", path=["write-path"], content=["none"])
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct):
     """A call that was decided, as the proxy has it in hand."""
 
     decision: Decision

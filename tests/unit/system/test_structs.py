@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import re
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 from rich.pretty import pretty_repr
 
+import ironcurtain
+from ironcurtain.engine.remote_nodes import Nodes
 from ironcurtain.system.structs import AbstractStruct, Discreet, Struct, field, replace
+
+PACKAGE = Path(ironcurtain.__file__).parent
 
 
 class Point(Struct):
@@ -63,3 +72,27 @@ def test_what_is_not_shown_is_in_no_text_about_a_value() -> None:
     key = Key("one", "hidden")
     assert repr(key) == pretty_repr(key) == "Key(id='one')"
     assert "hidden" not in f"{key} {[key]} {pretty_repr([key])}"
+    assert "hidden" not in pretty_repr(Nodes(("https://a.example",), token="hidden", ca="hidden"))
+
+
+def discreet() -> Iterator[type[Discreet]]:
+    """Return all classes of the package that keep something to themselves."""
+    for module in walk_packages(ironcurtain.__path__, "ironcurtain."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return (each for each in Discreet.__subclasses__() if each.__module__.startswith("ironcurtain."))
+
+
+def test_what_is_not_shown_is_a_field() -> None:
+    """A name that is written wrongly would hide nothing."""
+    unknown = {each.__qualname__: each.unshown - set(each.__struct_fields__) for each in discreet()}
+    assert len(unknown) > 5
+    assert not any(unknown.values())
+
+
+def test_no_dataclass_of_ours_is_frozen() -> None:
+    """What it says a Struct says, and a module with one takes longer to load."""
+    frozen = re.compile(r"dataclass\([^)]*\bfrozen=True")
+    modules = {path: path.read_text() for path in PACKAGE.rglob("*.py")}
+    assert len(modules) > 500
+    assert [str(path) for path, text in modules.items() if frozen.search(text)] == []

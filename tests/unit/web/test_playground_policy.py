@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import RefusedRootError, ScenarioError
 from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import replace
 from ironcurtain.web.access import Access
 from ironcurtain.web.app import Shown, unguarded_pages
 from ironcurtain.web.approvals import Waiting

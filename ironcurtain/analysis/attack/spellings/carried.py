@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.analysis.attack.spellings.spelling import TOOLS, Spelling
 from ironcurtain.compiler.annotate.heuristics import suspicion_of_use
@@ -17,6 +16,7 @@ from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _NAMES_VALUES = frozenset({"equals", "in", "matches"})
 
@@ -74,8 +74,7 @@ _CATEGORIES = {"path": "path", "URL": "url", "address": "identifier"}
 _PER_CATEGORY = 5
 
 
-@dataclass(frozen=True)
-class UndecidedArgument:
+class UndecidedArgument(Struct):
     """An argument without a resource's role that seems to name one.
 
     Attributes:

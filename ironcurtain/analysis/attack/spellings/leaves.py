@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from ironcurtain.analysis.attack.spellings.paths import respell_path
 from ironcurtain.analysis.attack.spellings.spelling import GIT, MAIL, TOOLS, Spelling, SpellingContext
@@ -18,6 +17,7 @@ from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import Argument, IdentifierRole, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 _URL = re.compile(
     r"(?P<scheme>https?|ssh|git)://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]]*\]|[^/:@\[\]]+)(?::(?P<port>\d+))?"
@@ -167,8 +167,7 @@ def _declared(role: IdentifierRole, text: str) -> Iterator[Spelling]:
             yield Spelling("dot segments", TOOLS, dotted)
 
 
-@dataclass(frozen=True)
-class ResourceLeaf:
+class ResourceLeaf(Struct):
     """One value of a call under the roles of a resource; of a list in one string, one of its parts.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf, resource_leaves
 from ironcurtain.analysis.attack.spellings.paths import absolute_path
@@ -13,14 +12,14 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 SERVERS = "servers"
 _READS, _WRITES, _DELETES = "read-path", "write-path", "delete-path"
 _PLACES = 3
 
 
-@dataclass(frozen=True)
-class CallStep:
+class CallStep(Struct):
     """One of several calls."""
 
     server: str
@@ -28,16 +27,14 @@ class CallStep:
     arguments: dict[str, JsonValue]
 
 
-@dataclass(frozen=True)
-class CallSequence:
+class CallSequence(Struct):
     """Calls that together do the same as one call."""
 
     kind: str
     calls: tuple[CallStep, ...]
 
 
-@dataclass(frozen=True)
-class Mover:
+class Mover(Struct):
     """A call that takes a file from one place to another.
 
     Attributes:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf
 from ironcurtain.analysis.attack.spellings.spelling import TOOLS
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 PARSERS = "parsers of JSON"
 
 
-@dataclass(frozen=True)
-class Shaped:
+class Shaped(Struct):
     """Another call, or JSON text of arguments, that stands for the same."""
 
     kind: str

@@ -5,10 +5,11 @@ What a spelling stands for is known from how it was made, and not from the canon
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import dataclasses
 from enum import Enum
 
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 
 KERNEL = "the kernel"
 TOOLS = "tools"
@@ -29,8 +30,7 @@ class Scene(Enum):
     FOLDED = "a file system that folds case and Unicode forms"
 
 
-@dataclass(frozen=True)
-class Spelling:
+class Spelling(Struct):
     """Another spelling of one value.
 
     Attributes:
@@ -49,7 +49,7 @@ class Spelling:
     neighbour: bool = False
 
 
-@dataclass
+@dataclasses.dataclass
 class Links:
     """Links that an attacker made, in the order in which they were requested.
 
@@ -58,9 +58,9 @@ class Links:
         hard: By place, the file that it is a second name of.
     """
 
-    symbolic: dict[str, str] = field(default_factory=dict)
-    hard: dict[str, str] = field(default_factory=dict)
-    _known: dict[tuple[str, str, bool], str] = field(default_factory=dict)
+    symbolic: dict[str, str] = dataclasses.field(default_factory=dict)
+    hard: dict[str, str] = dataclasses.field(default_factory=dict)
+    _known: dict[tuple[str, str, bool], str] = dataclasses.field(default_factory=dict)
 
     def to(self, target: str, folder: str, *, hard: bool = False) -> str:
         """Return a link in a folder to a target; the same one for the same target."""
@@ -71,8 +71,7 @@ class Links:
         return self._known[key]
 
 
-@dataclass(frozen=True)
-class SpellingContext:
+class SpellingContext(Struct):
     """The part of a call's environment that spellings depend on.
 
     Attributes:

@@ -8,7 +8,6 @@ and puts classes together that leave the same list; so rules that share no varia
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TypeAlias, cast
 
@@ -16,6 +15,7 @@ from ironcurtain.analysis.engine.indexes import ClassIndex, VariableIndex, index
 from ironcurtain.analysis.engine.rules.rules import GuardKey, RuleGuard, RuleOfTool
 from ironcurtain.analysis.engine.space.variables import Variable
 from ironcurtain.errors import EvidenceError
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 MAX_NODES = 50_000
@@ -24,8 +24,7 @@ FALLS_THROUGH = 0
 """The outcome where no rule applies: denied by default, or allowed where the resource is workspace-exempt."""
 
 
-@dataclass(frozen=True)
-class DiagramStep:
+class DiagramStep(Struct):
     """A rule of a decision list with what is still open about it."""
 
     order: int
@@ -40,8 +39,7 @@ Test: TypeAlias = VariableIndex | GuardKey
 """What a node branches over: the index of a variable, or a guard."""
 
 
-@dataclass(frozen=True)
-class Activity:
+class Activity(Struct):
     """When a resource exists: for each source of it, the branches of its conditional roles.
 
     Attributes:
@@ -57,8 +55,7 @@ class Activity:
 ALWAYS = Activity(())
 
 
-@dataclass(frozen=True, eq=False)
-class DiagramNode:
+class DiagramNode(Struct, eq=False):
     """A node of a diagram; equal diagrams are one node.
 
     Attributes:
@@ -73,8 +70,7 @@ class DiagramNode:
     paths: int
 
 
-@dataclass(frozen=True)
-class DiagramPath:
+class DiagramPath(Struct):
     """One way through a diagram: the classes and guard states along it, and the outcome at its end."""
 
     classes: tuple[tuple[VariableIndex, frozenset[ClassIndex]], ...]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
@@ -38,6 +37,7 @@ from ironcurtain.model.unknown_facts import (
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 ValueName: TypeAlias = tuple[Root, str]
 """A top-level argument, caller fact or declared fact, by its name."""
@@ -56,8 +56,7 @@ _KEY: TypeAdapter[_Key] = TypeAdapter(_Key, config=ConfigDict(defer_build=True))
 about an age, that it holds unknown."""
 
 
-@dataclass(frozen=True)
-class Predicate:
+class Predicate(Struct):
     """One test.
 
     Attributes:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.decision.canonical.patterns import Chain
+from ironcurtain.system.structs import Struct
 
 Behaviour = TypeVar("Behaviour", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class Region(Generic[Behaviour]):
+class Region(Struct, Generic[Behaviour]):
     """One place with what becomes of it."""
 
     chain: Chain

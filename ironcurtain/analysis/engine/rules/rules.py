@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicates
@@ -12,10 +11,10 @@ from ironcurtain.errors import EvidenceError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class GuardKey:
+class GuardKey(Struct):
     """What a guard asks about, by content: equal guards of two policies are one variable.
 
     Attributes:
@@ -30,8 +29,7 @@ class GuardKey:
     anywhere: bool
 
 
-@dataclass(frozen=True)
-class RuleGuard:
+class RuleGuard(Struct):
     """A condition over resources of other roles than the one that is decided.
 
     Attributes:
@@ -52,8 +50,7 @@ class RuleGuard:
         return not bad and (good or self.or_none)
 
 
-@dataclass(frozen=True)
-class RuleOfTool:
+class RuleOfTool(Struct):
     """One rule that concerns a tool.
 
     Attributes:

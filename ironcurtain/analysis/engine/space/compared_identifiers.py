@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate
@@ -26,10 +25,10 @@ from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class _Comparison:
+class _Comparison(Struct):
     argument: str
     fact: tuple[str, ...]
     role: str

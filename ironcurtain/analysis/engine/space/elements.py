@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
@@ -12,6 +11,7 @@ from ironcurtain.analysis.engine.values.witnesses import PatternWitness
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 
 class ResourceKey(NamedTuple):
@@ -39,8 +39,7 @@ class SeenResource(NamedTuple):
     resource: Resource
 
 
-@dataclass(frozen=True, eq=False)
-class Element:
+class Element(Struct, eq=False):
     """What one value of a source, or none, adds to a call.
 
     Attributes:

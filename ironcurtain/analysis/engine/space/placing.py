@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -16,14 +15,14 @@ from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.annotations import Argument, Composite
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _MAX_FORMS = 24
 RawValue: TypeAlias = JsonValue | tuple[str, ...]
 """A value of a source as a call gives it; of a composite, its parts."""
 
 
-@dataclass(frozen=True)
-class ResourceSource:
+class ResourceSource(Struct):
     """One argument, or composite of arguments, that yields resources.
 
     Attributes:

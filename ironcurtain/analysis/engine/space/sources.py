@@ -7,7 +7,7 @@ argument, is an *element*: the resources that it adds to a call, under each poli
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest, PolicyUnderTest
@@ -34,6 +34,7 @@ from ironcurtain.decision.canonical.validate import InvalidArgumentsError, Valid
 from ironcurtain.model.annotations import Composite, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import MAX_INTEGER
+from ironcurtain.system.structs import replace
 
 
 @dataclass

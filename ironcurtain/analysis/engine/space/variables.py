@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.analysis.engine.indexes import ClassIndex, indexed
@@ -42,6 +41,7 @@ from ironcurtain.model.annotations import Argument
 from ironcurtain.model.unknown_facts import is_relation, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 MAX_COMBINATIONS = 50_000
 PRESENT = "present"
@@ -58,8 +58,7 @@ def is_sign(value: object) -> bool:
     return isinstance(value, str) and (value == PRESENT or value.startswith(own_sign("")))
 
 
-@dataclass(frozen=True)
-class VariableClass:
+class VariableClass(Struct):
     """One class of a variable.
 
     Attributes:
@@ -80,8 +79,7 @@ class VariableClass:
         return dict(self.values).get(place)
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(Struct):
     """One top-level argument or caller fact, or several that tests compare with one another.
 
     Attributes:

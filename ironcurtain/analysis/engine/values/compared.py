@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, find
@@ -26,14 +25,14 @@ from ironcurtain.decision.canonical.pointers import EVERY
 from ironcurtain.model.unknown_facts import Root, json_type, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _MAX_ENDS = 8
 End: TypeAlias = tuple[Root, tuple[str, ...]]
 """What is compared with another value: arguments or facts, and the way there."""
 
 
-@dataclass(frozen=True)
-class PlaceValue:
+class PlaceValue(Struct):
     """A value of one place to make classes of.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ironcurtain.decision.canonical import pointers
@@ -11,6 +10,7 @@ from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.model.facts import CounterFact, Fact, fact_types
 from ironcurtain.model.times import MINUTES_OF_WEEK
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _TYPES: Final[Mapping[str, dict[str, JsonValue]]] = {
     "string": {"type": "string"},
@@ -23,8 +23,7 @@ _TYPES: Final[Mapping[str, dict[str, JsonValue]]] = {
 """The values that a decision sees, by the declared type: an instant is an age in seconds."""
 
 
-@dataclass(frozen=True)
-class DeclaredFacts:
+class DeclaredFacts(Struct):
     """What the facts of a call of one tool can be.
 
     Attributes:

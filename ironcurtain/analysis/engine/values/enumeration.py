@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from ironcurtain.system.structs import Struct
 
 T = TypeVar("T")
 S = TypeVar("S")
 
 
-@dataclass(frozen=True)
-class Enumeration(Generic[T]):
+class Enumeration(Struct, Generic[T]):
     """Values to try, one at least for every kind there is, unless there are `gaps`.
 
     What is not among the values does not exist only where `gaps` is empty: then it is proved that no call

@@ -7,7 +7,6 @@ texts that are made of it are still worth trying, since RE2 itself says what eac
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ironcurtain.analysis.engine.values.regular import (
@@ -27,6 +26,7 @@ from ironcurtain.analysis.engine.values.regular import (
     place,
     sequence,
 )
+from ironcurtain.system.structs import Struct, replace
 
 _MAX_REPEAT = 64
 _MAX_SIZE = 4_000
@@ -62,8 +62,7 @@ _UNICODE = re.compile(r"[pP](?:\w|\{\^?\w+\})")
 _BRACKETED = re.compile(r"\[:(\^?)(\w+):\]")
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(Struct):
     """An expression as it was read.
 
     Attributes:
@@ -100,8 +99,7 @@ def _read(pattern: str, flags: _Flags) -> Expression:
     return Expression(rest, parser.doubt)
 
 
-@dataclass(frozen=True)
-class _Flags:
+class _Flags(Struct):
     ignore_case: bool = False
     dot_is_newline: bool = False
     lines: bool = False

@@ -23,14 +23,14 @@ from ironcurtain.model.unknown_facts import is_relation, operands
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import MAX_INTEGER
+from ironcurtain.system.structs import Struct
 
 _MOST_ELEMENTS = 300
 _Dimension: TypeAlias = tuple[End, bool]
 """What is compared, and whether its number of elements is compared instead of itself."""
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(Struct):
     """The values of the first dimension that equal `slope * other + offset`."""
 
     slope: Fraction

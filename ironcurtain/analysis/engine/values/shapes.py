@@ -8,7 +8,6 @@ schema accepts is outside all shapes. Where nothing was left out the shapes are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from ironcurtain.analysis.engine.values.number_representatives import is_number
@@ -16,6 +15,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.schema_patterns import compiled_pattern
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 _ALL = frozenset(TYPES) - {"integer"}
@@ -49,8 +49,7 @@ def _restricting() -> frozenset[str]:
     return frozenset(key for draft in drafts for key in draft.VALIDATORS)
 
 
-@dataclass(frozen=True, eq=False)
-class Schemas:
+class Schemas(Struct, eq=False):
     """Schemas that a value must fit all of.
 
     Two of them are equal only where they are the same object: JSON Schemas cannot be hashed, and what is
@@ -63,8 +62,7 @@ class Schemas:
 NO_SCHEMAS = Schemas()
 
 
-@dataclass(frozen=True)
-class SchemaShape:
+class SchemaShape(Struct):
     """A conjunction of plain keywords.
 
     Attributes:

@@ -6,7 +6,6 @@ import itertools
 import string
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ironcurtain.analysis.engine.rules.predicates import matcher
@@ -25,6 +24,7 @@ from ironcurtain.analysis.engine.values.regular import (
 )
 from ironcurtain.analysis.engine.values.regular_syntax import searching, whole
 from ironcurtain.decision.canonical.schema_patterns import compiled_pattern
+from ironcurtain.system.structs import Struct
 
 MAX_STATES = 4_000
 MAX_LENGTH = 100_000
@@ -34,8 +34,7 @@ _SURROGATES = range(0xD800, 0xE000)
 _FIRST_LETTER = ord("a")
 
 
-@dataclass(frozen=True)
-class TextTests:
+class TextTests(Struct):
     """What a policy and a schema ask of one string.
 
     Attributes:

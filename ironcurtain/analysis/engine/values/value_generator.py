@@ -32,6 +32,7 @@ from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.model.unknown_facts import MEMBERSHIP, Root, operands, values_by_root
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 MAX_VALUES = 4_000
 _MAX_DEPTH = 8
@@ -49,8 +50,7 @@ class Absent(Enum):
 ABSENT: Final = Absent.ABSENT
 
 
-@dataclass(frozen=True)
-class CandidateValue:
+class CandidateValue(Struct):
     """A value to try.
 
     Attributes:
@@ -88,8 +88,7 @@ class PredicateTree:
         )
 
 
-@dataclass(frozen=True)
-class _Made:
+class _Made(Struct):
     """Values of one shape.
 
     Attributes:
@@ -101,8 +100,7 @@ class _Made:
     exact: bool = True
 
 
-@dataclass(frozen=True)
-class ValueGenerator:
+class ValueGenerator(Struct):
     """Builds the candidates of one top-level value.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.decision.canonical.paths import ancestors, is_within
 from ironcurtain.decision.canonical.patterns import (
@@ -20,6 +19,7 @@ from ironcurtain.decision.canonical.patterns import (
 )
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import PatternError
+from ironcurtain.system.structs import Struct
 
 SANDBOX = "the sandbox"
 SECOND_NAME = "files in the sandbox that have a second name"
@@ -28,8 +28,7 @@ OUTSIDE = "everything else"
 _ADDRESSES = ("192.0.2.1", "198.51.100.1", "203.0.113.1")
 
 
-@dataclass(frozen=True)
-class PatternWitness:
+class PatternWitness(Struct):
     """Values to try for one region of a kind.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ironcurtain.analysis.clauses.outcomes import is_kept
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
@@ -13,6 +12,7 @@ from ironcurtain.analysis.engine.search import FoundCall
 from ironcurtain.analysis.findings.context import FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
 
 

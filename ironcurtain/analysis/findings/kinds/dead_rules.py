@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH, DiagramPath, paths
@@ -16,6 +16,7 @@ from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.bundle.content import RuleText
 from ironcurtain.model.policy import UNENFORCEABLE
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
 
 _SHOWN = 3

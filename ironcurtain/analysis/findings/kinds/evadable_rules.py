@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.indexes import ClassIndex, ClassSets, VariableIndex, indexed
 from ironcurtain.analysis.engine.opa_queries import Examined, OpaOutcome
@@ -19,6 +18,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.unknown_facts import Root, values_by_root
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 
@@ -69,8 +69,7 @@ _OTHERS: tuple[JsonValue, ...] = ("other", 7, True, ["other"])
 """A value of each type, to be tried where a test compares with another type."""
 
 
-@dataclass(frozen=True)
-class _Evasion:
+class _Evasion(Struct):
     """A way around a test.
 
     Attributes:

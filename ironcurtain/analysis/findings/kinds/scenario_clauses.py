@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_clause, wrong_clause
 from ironcurtain.analysis.engine.search import FoundCall
@@ -14,6 +13,7 @@ from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted, visible
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from ironcurtain.analysis.engine.rules.predicates import rule_predicates
 from ironcurtain.analysis.engine.rules.wording import predicate_words
@@ -24,6 +23,7 @@ from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 _NEGATIVE = frozenset({"not_equals", "not_in", "not_contains"})
@@ -31,8 +31,7 @@ _UNIVERSAL = re.compile(r"/|~|(?:[a-z][a-z0-9+.-]*://)?\*(?::\d+)?(?:/.*)?")
 """Patterns that are no limit: every path, all of home, every public host."""
 
 
-@dataclass(frozen=True)
-class Unlimited:
+class Unlimited(Struct):
     """A tool, and the roles of it that a rule allows whatever they name."""
 
     tool: ToolAnnotation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import re2
 
@@ -25,14 +24,14 @@ from ironcurtain.model.unknown_facts import Root, reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import cut, is_hidden, quoted, visible
 
 _LISTED = {"in", "not_in"}
 _EQUALITY = {"equals", "not_equals"}
 
 
-@dataclass(frozen=True)
-class Testable:
+class Testable(Struct):
     """What tests may speak of.
 
     Attributes:

@@ -8,7 +8,6 @@ a schema leaves open counts as taken.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import re2
 from jsonschema import Draft202012Validator
@@ -26,6 +25,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _TESTED = frozenset({"equals", "in"})
@@ -35,8 +35,7 @@ _FEW: dict[str, tuple[JsonValue, ...]] = {"boolean": (True, False), "null": (Non
 _SHOWN_VALUES = 30
 
 
-@dataclass(frozen=True)
-class _ArgumentPlace:
+class _ArgumentPlace(Struct):
     """A place of a tool's arguments.
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from ironcurtain.decision.canonical.git.process import (
@@ -19,14 +18,14 @@ from ironcurtain.decision.canonical.git.process import (
     to_bytes,
     to_text,
 )
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _LIST = ("config", "--list", "--includes", "--show-scope", "-z")
 _OFF = frozenset({"false", "no", "off", "0", ""})
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Struct):
     """One entry of git's configuration.
 
     Attributes:
@@ -54,8 +53,7 @@ class Setting:
         return self.value is not None and self.value.lower() in _OFF
 
 
-@dataclass(frozen=True)
-class Contacts:
+class Contacts(Struct):
     """The URLs of one remote.
 
     Attributes:
@@ -67,8 +65,7 @@ class Contacts:
     push: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Rewrites:
+class _Rewrites(Struct):
     """One kind of `url.*` setting: what replaces a prefix, and all lengths of prefixes, longest first."""
 
     bases: Mapping[bytes, str]

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ironcurtain.decision.canonical.git.process import Git, GitFailedError, run_git, to_text
 from ironcurtain.decision.canonical.git.survey import RepositorySurvey, survey
 from ironcurtain.decision.canonical.paths import is_within
 from ironcurtain.system.files import read_regular
+from ironcurtain.system.structs import Struct
 
 _MOST_BYTES = 1 << 20
 _MOST_PLACES = 100
@@ -27,8 +27,7 @@ those of single objects."""
 _CHUNK_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class Linked:
+class Linked(Struct):
     """Real absolute paths of places, each sorted.
 
     Attributes:

@@ -13,11 +13,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import Struct
 
 _SECONDS = 5.0
 _OUTPUT_BYTES = 1 << 20
@@ -65,8 +65,7 @@ class GitFailedError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class Git:
+class Git(Struct):
     """The git of one server, found once: whatever appears on a PATH later is not run.
 
     Attributes:
@@ -101,8 +100,7 @@ class Git:
         return {**self.configured, **{n: self.environ[n] for n in PLACING if n in self.environ}}
 
 
-@dataclass(frozen=True)
-class GitAnswer:
+class GitAnswer(Struct):
     """What one git process said.
 
     Attributes:

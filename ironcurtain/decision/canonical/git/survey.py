@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from ironcurtain.decision.canonical.git.pipes import refuse_pipes
 from ironcurtain.decision.canonical.git.process import Git, GitFailedError, run_git
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _QUESTION = "--is-bare-repository"
@@ -37,8 +37,7 @@ _NO_REPOSITORY = (
 _BRANCH = "refs/heads/"
 
 
-@dataclass(frozen=True)
-class RepositorySurvey:
+class RepositorySurvey(Struct):
     """A repository as git sees it from one directory.
 
     Attributes:

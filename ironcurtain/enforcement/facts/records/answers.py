@@ -7,7 +7,6 @@ else. What is not of the declared type, or not about what was asked for, is no r
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
@@ -17,12 +16,12 @@ from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.model.records import RecordFact
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 Result = Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True)
-class LookUp:
+class LookUp(Struct):
     """One look-up: a call of a tool that only reads."""
 
     server: str

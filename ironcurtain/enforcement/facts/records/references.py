@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.records import is_reference
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 
 Raw = dict[str, JsonValue]
 """The fields of a record by their declared names, as the answer has them."""
 
 
-@dataclass(frozen=True)
-class Operands:
+class Operands(Struct):
     """Where references lead.
 
     Attributes:

@@ -7,7 +7,6 @@ calls that are told as data are followed with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -22,12 +21,12 @@ from ironcurtain.enforcement.facts.totals.store import TotalKey
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, JsonValue
+from ironcurtain.system.structs import Struct
 
 _ONE, _ZERO = Decimal(1), Decimal(0)
 
 
-@dataclass(frozen=True)
-class CountedCall:
+class CountedCall(Struct):
     """One counter that concerns a call: what the call adds, and where that is kept.
 
     Attributes:
@@ -61,8 +60,7 @@ class CountedCall:
             raise FactUnavailableError(self.counted.name, str(error)) from None
 
 
-@dataclass(frozen=True)
-class Additions:
+class Additions(Struct):
     """What a call adds.
 
     Attributes:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+
+from ironcurtain.system.structs import Struct
 
 KEPT_SECONDS = 40 * 86_400
 """How long a total is kept after its last booking: longer than the longest window."""
@@ -22,8 +23,7 @@ class StoreError(Exception):
     """The store cannot be read or written, or holds what was not written to it."""
 
 
-@dataclass(frozen=True, order=True)
-class TotalKey:
+class TotalKey(Struct, order=True):
     """Which total.
 
     Attributes:

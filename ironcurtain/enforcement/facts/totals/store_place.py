@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
@@ -10,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from ironcurtain.errors import UsageError
 from ironcurtain.settings import state_directory
 from ironcurtain.system import extras
+from ironcurtain.system.structs import Discreet
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ _OPTION = "--state"
 _FORMS = "Write a path, redis://HOST:PORT/NUMBER, rediss:// for TLS, or unix:///PATH."
 
 
-@dataclass(frozen=True)
-class StorePlace:
+class StorePlace(Discreet):
     """A place for totals.
 
     Attributes:
@@ -30,9 +29,11 @@ class StorePlace:
         file: The SQLite file; None where a server keeps them.
     """
 
+    unshown = frozenset({"_url"})
+
     name: str
     file: Path | None
-    _url: str = field(default="", repr=False)
+    _url: str = ""
 
     @classmethod
     def parse(cls, text: str | None) -> StorePlace:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from itertools import count
 
 import anyio
@@ -27,6 +26,7 @@ from ironcurtain.enforcement.approvals.store import USE_SECONDS
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can
 from ironcurtain.errors import ApprovalsError
+from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import visible
 
 PATIENCE = 45.0
@@ -34,8 +34,7 @@ _PROGRESS_SECONDS = 10.0
 _CLIENT_PERSON = "the person at the client"
 
 
-@dataclass(frozen=True)
-class OpenRequest:
+class OpenRequest(Struct):
     """How people are asked.
 
     Attributes:
@@ -202,8 +201,7 @@ class ApprovalBroker:
         )
 
 
-@dataclass(frozen=True)
-class _HeldApproval:
+class _HeldApproval(Struct):
     """An approval that was used up for a call which other approvers have not approved.
 
     Attributes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 
 import anyio
 
@@ -23,6 +22,7 @@ from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, may_go_on
 from ironcurtain.enforcement.proxy.calls.refusal import not_booked
 from ironcurtain.model.decision import Decision
+from ironcurtain.system.structs import Struct, field, replace
 
 JudgeAgain = Callable[[EvaluatedCall], Awaitable[EvaluatedCall]]
 
@@ -31,8 +31,7 @@ MOST_BOOKINGS = 10
 """How often a call is decided again because others were booked before it."""
 
 
-@dataclass(frozen=True)
-class DeclaredFacts:
+class DeclaredFacts(Struct):
     """Where the facts of one proxy come from, and where they are kept.
 
     Attributes:

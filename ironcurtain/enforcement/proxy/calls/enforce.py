@@ -10,7 +10,6 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
@@ -73,6 +72,7 @@ from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field, replace
 
 _MOST_TRIES = 3
 _TO_BE_STARTED = Confinement(
@@ -98,8 +98,7 @@ def _unlimited(principal: Principal) -> Principal:
     return principal
 
 
-@dataclass(frozen=True)
-class Enforcer:
+class Enforcer(Struct):
     """Everything that a call meets on its way.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from ironcurtain.decision.agent_view import AgentState
 from ironcurtain.decision.decide import Call, Prepared, arguments_of
@@ -25,10 +24,10 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field, replace
 
 
-@dataclass(frozen=True)
-class EvaluatedCall:
+class EvaluatedCall(Struct):
     """A call after the seven steps, and after a person where one was asked.
 
     Attributes:

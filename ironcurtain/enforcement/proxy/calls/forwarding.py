@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -24,6 +23,7 @@ from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import AbstractStruct
 
 Result = dict[str, JsonValue]
 
@@ -58,8 +58,7 @@ async def written_arguments(
     return parsed
 
 
-@dataclass(frozen=True)
-class ToServer(Destination):
+class ToServer(Destination, AbstractStruct):
     """The server of one request, sent once: whatever its answer says, a call may have had its effect.
 
     Attributes:

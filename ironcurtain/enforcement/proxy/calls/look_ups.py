@@ -7,7 +7,6 @@ meanwhile nobody answers.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ironcurtain.decision.decide import Call
@@ -16,6 +15,7 @@ from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import AbstractStruct
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.proxy.upstream.local import LocalServer
@@ -34,8 +34,7 @@ async def nowhere(_asked: LookUp) -> tuple[Call, Destination]:
     raise LookUpError("no server can be asked")
 
 
-@dataclass(frozen=True)
-class ToRecord(Destination):
+class ToRecord(Destination, AbstractStruct):
     """The server of one look-up.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 from ironcurtain.decision.agent_view import AgentView, agent_view
 from ironcurtain.decision.decide import Call
@@ -19,6 +18,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
 
 _REPEATED = (

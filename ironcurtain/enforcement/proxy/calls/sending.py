@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 import anyio
@@ -29,12 +28,12 @@ from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
 from ironcurtain.errors import AuditError
 from ironcurtain.gateway.calling import NOTES, CallNotes
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Sending:
+class Sending(Struct):
     """What a call meets between its record and its client.
 
     Attributes:

@@ -8,9 +8,8 @@ completing, and what a server asks of the client.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -22,10 +21,10 @@ from ironcurtain.decision.reserved_tools import COMPLETE, ELICITATION, GET_PROMP
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.conditions import If
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import AbstractStruct
 
 
-@dataclass(frozen=True)
-class ServerRequest(ABC):
+class ServerRequest(AbstractStruct):
     """One request of a client.
 
     Attributes:

@@ -21,7 +21,6 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import takewhile
@@ -33,6 +32,7 @@ import anyio
 from ironcurtain.decision.canonical.paths import ancestors
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Prepared
+from ironcurtain.system.structs import Struct
 
 _LOOKS = frozenset({"read-path"})
 _MOST_REMEMBERED = 1_000
@@ -45,8 +45,7 @@ class UnsettledError(Exception):
     """Other calls keep what a call was evaluated over."""
 
 
-@dataclass(frozen=True, eq=False)
-class CallPaths:
+class CallPaths(Struct, eq=False):
     """The real paths that a call was evaluated over, and the servers that its records come from.
 
     Attributes:

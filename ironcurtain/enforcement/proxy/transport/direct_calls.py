@@ -45,6 +45,7 @@ from pydantic_core import from_json
 from ironcurtain.servers.direct_requests import DirectRequests, Write, line_of
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct
 
 Context = ServerRequestContext[Any, Any]
 Handle = Callable[[Context, str, dict[str, JsonValue] | None], Awaitable[dict[str, JsonValue]]]
@@ -240,8 +241,7 @@ class DirectCalls:
             await self._write(line)
 
 
-@dataclass(frozen=True)
-class _Written:
+class _Written(Struct):
     """A call as the client wrote it."""
 
     id: types.RequestId

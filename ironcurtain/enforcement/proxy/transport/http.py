@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,14 +26,14 @@ from ironcurtain.enforcement.proxy.transport.http_server import listen, run_serv
 from ironcurtain.enforcement.proxy.transport.scope import ON_SOCKET, UNASKED
 from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.errors import UsageError
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 PATH = "/mcp"
 _LIMITS = HttpLimits()
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Struct):
     """Where to listen.
 
     Attributes:

@@ -19,13 +19,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ironcurtain.enforcement.proxy.transport.http_clients import is_ours
+from ironcurtain.system.structs import Struct
 
 _SPARED = 64
 """How many connections more there may be for the moment in which the others are answered."""
 
 
-@dataclass(frozen=True)
-class HttpLimits:
+class HttpLimits(Struct):
     """Bounds of one listening proxy.
 
     Attributes:

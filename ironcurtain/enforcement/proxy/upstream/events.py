@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import mcp_types as types
 
 from ironcurtain.enforcement.sandbox.report import Observation
+from ironcurtain.system.structs import Struct
 
 
-@dataclass(frozen=True)
-class UpstreamLimits:
+class UpstreamLimits(Struct):
     """Bounds of one server, in seconds.
 
     Attributes:

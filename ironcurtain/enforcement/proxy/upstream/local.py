@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from ironcurtain.gateway.workers import Workers
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.declared import declared_digest
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 from ironcurtain.system.text import counted
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
 
 import anyio
@@ -16,6 +15,7 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 """The rule under which a call is refused that the policy permits and the server's sandbox does not."""
@@ -46,8 +46,7 @@ _PATIENCE = 1.0
 _POLL = 0.02
 
 
-@dataclass(frozen=True)
-class SeparateCall:
+class SeparateCall(Struct):
     """A call that is sent to a server process of its own.
 
     Attributes:
@@ -81,8 +80,7 @@ def unsaid(_text: str) -> None:
     """Have nobody to tell."""
 
 
-@dataclass(frozen=True)
-class Reaching:
+class Reaching(Struct):
     """What servers' sandboxes and roots have to do with a call.
 
     Attributes:

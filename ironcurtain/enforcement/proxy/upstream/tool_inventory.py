@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import anyio
 import mcp_types as types
@@ -19,6 +18,7 @@ from mcp_types import PaginatedRequestParams
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamEvents, UpstreamLimits
 from ironcurtain.servers.connect import cause
 from ironcurtain.servers.tools import MAX_TOOLS, ToolListing, check_tools, tool_digest
+from ironcurtain.system.structs import Struct, field, replace
 from ironcurtain.system.text import quoted
 
 _MAX_PAGES = 100
@@ -26,8 +26,7 @@ _MOST_TOLD = 10
 _MOST_FIRST = 20 * MAX_TOOLS
 
 
-@dataclass(frozen=True)
-class ToolInventory:
+class ToolInventory(Struct):
     """One reading of a server's tool list.
 
     Attributes:

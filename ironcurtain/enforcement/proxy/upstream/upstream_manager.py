@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -36,6 +35,7 @@ from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import AbstractStruct, replace
 from ironcurtain.system.text import quoted
 
 SEPARATOR = "__"
@@ -290,8 +290,7 @@ class UpstreamManager:
             await client.session.send_log_message(params.level, params.data, name)
 
 
-@dataclass(frozen=True)
-class _ToClient(Destination):
+class _ToClient(Destination, AbstractStruct):
     """The client, for what a server asks of it; `tool` is the reserved tool that this is decided as."""
 
     manager: UpstreamManager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.reserved_tools import RESERVED
@@ -17,11 +16,11 @@ from ironcurtain.model.conditions import If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxSettings, Server
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 
-@dataclass(frozen=True)
-class Disagreement:
+class Disagreement(Struct):
     """One thing that the policy permits and a sandbox does not.
 
     Attributes:

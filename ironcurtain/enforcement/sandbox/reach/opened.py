@@ -12,13 +12,13 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ironcurtain.enforcement.sandbox.reach.reach import Reach
 from ironcurtain.enforcement.sandbox.reach.repositories import git_directories, searched_within
 from ironcurtain.enforcement.sandbox.report import Observation
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _SYSTEM = frozenset(
@@ -79,8 +79,7 @@ def _directories(place: Path) -> list[os.DirEntry[str]]:
     return sorted(found, key=lambda entry: entry.name)
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct):
     """What stays closed, whatever rules say; real paths.
 
     Attributes:
@@ -96,8 +95,7 @@ class Kept:
     session: tuple[Path, ...]
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct):
     """What the rules open; real paths, there or not.
 
     Attributes:
@@ -176,8 +174,7 @@ _MOST_TOLD = 100
 _TOO_MANY = "there are more directories than are looked at for new repositories: some would not be found"
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(Struct):
     """What one look found that the one before did not.
 
     Attributes:

@@ -7,9 +7,9 @@ rule that denies or has another verdict, does so where it stands first and holds
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from ironcurtain.bundle.content import PolicyContent, RuleText
 from ironcurtain.decision.reserved_tools import READ_RESOURCE, RESERVED, with_reserved_roles
@@ -17,6 +17,7 @@ from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct, field
 
 _ALLOWED_OR_ASKED = frozenset({Verdict.ALLOW, Verdict.ESCALATE})
 _HOST = re.compile(r"(?:[a-z]+://)?(?P<host>\[[^\]]*\]|[^/:]*)(?P<port>:[0-9]+)?(?:/.*)?")
@@ -24,8 +25,7 @@ _LIST = "@"
 _OF_GIT = frozenset({"write-history", "delete-history", "git-remote-url"})
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Struct):
     """Directories and files, as rules name them: absolute, or from the home on (`~/Documents`).
 
     Attributes:
@@ -39,8 +39,7 @@ class Places:
     never: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(Struct):
     """What one server could be asked to reach.
 
     Attributes:
@@ -148,7 +147,7 @@ def _roles(tool: ToolAnnotation, registry: Registry) -> Iterator[Role]:
     yield from (registry[name] for name in dict.fromkeys(names) if registry[name].resource)
 
 
-@dataclass
+@dataclasses.dataclass
 class _Found:
     """What the rules about one tool say of one role.
 
@@ -157,8 +156,8 @@ class _Found:
         opened: The places that are named, each with what had been taken away before; None is any place.
     """
 
-    never: list[str] = field(default_factory=list)
-    opened: list[tuple[str | None, tuple[str, ...]]] = field(default_factory=list)
+    never: list[str] = dataclasses.field(default_factory=list)
+    opened: list[tuple[str | None, tuple[str, ...]]] = dataclasses.field(default_factory=list)
 
     def open(self, place: str | None) -> None:
         """Open a place, but for what has been taken away."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from ironcurtain.decision.canonical.git.local_remotes import pointed
 from ironcurtain.decision.canonical.git.pipes import included_files
 from ironcurtain.system.files import read_regular
+from ironcurtain.system.structs import Struct
 
 _DEPTH = 6
 _MODULE_DEPTH = 4
@@ -61,8 +62,7 @@ def closed_to_strangers(roots: Iterable[Path]) -> list[Path]:
     return sorted(path for path in directories | new if not path.is_symlink())
 
 
-@dataclass(frozen=True)
-class RepositorySearch:
+class RepositorySearch(Struct):
     """Directories that were searched in full, and what is code in the repositories there, there or not."""
 
     roots: tuple[Path, ...]

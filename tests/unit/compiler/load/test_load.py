@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from ironcurtain.compiler.load.clauses import SUPERSEDING
 from ironcurtain.compiler.load.load import load_inputs
 from ironcurtain.compiler.load.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.errors import ConstitutionError, FileError, IronCurtainError
+from ironcurtain.system.structs import replace
 
 
 def sources(root: Path) -> Sources:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from ironcurtain.errors import (
     ModelFailedError,
     SeveralErrors,
 )
+from ironcurtain.system.structs import replace
 
 SCHEMA: dict[str, Any] = {"type": "integer"}
 

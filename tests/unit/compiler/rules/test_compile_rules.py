@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from ironcurtain.errors import ListError, ModelFailedError, SeveralErrors, Uncon
 from ironcurtain.model.annotations import Annotations, IdentifierRole
 from ironcurtain.model.lists import Lists, NamedList
 from ironcurtain.system.files import parse_document
+from ironcurtain.system.structs import replace
 
 TOOL: dict[str, Any] = {
     "tool": "send",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from support.called import one_tool
@@ -13,6 +12,7 @@ from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import replace
 
 POLICY = one_tool(WRITE, RULES, files={"/srv/a": {}, "/srv/twice": {"links": 2}})
 

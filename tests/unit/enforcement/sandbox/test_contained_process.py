@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -21,6 +20,7 @@ from ironcurtain.enforcement.sandbox.report import Observation, Report
 from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.private_runtime import runtime_directory, turn
+from ironcurtain.system.structs import replace
 
 PROGRAMS = Programs(
     node="/usr/bin/node", library="/lib/index.js", bwrap="/usr/bin/bwrap", socat="/s", rg="/r"

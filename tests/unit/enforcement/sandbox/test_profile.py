@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ironcurtain.enforcement.sandbox.reach.repositories import code_of_repositor
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.servers.config_model import FilesystemSettings, Server
 from ironcurtain.system.private_runtime import runtime_directory
+from ironcurtain.system.structs import replace
 
 
 class Ground:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from ironcurtain.integrations.clients.target import ConfigLocation
 from ironcurtain.integrations.clients.unwrap import restore, unwrap
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 from ironcurtain.servers.config import load_servers
+from ironcurtain.system.structs import replace
 
 OTHER = ProxyCommand(COMMAND.program, ("--bundle", "/etc/other"))
 SEARCH = "/usr/bin:/bin"

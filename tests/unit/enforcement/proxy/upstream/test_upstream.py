@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, Upstrea
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server as Configured
+from ironcurtain.system.structs import replace
 
 pytestmark = pytest.mark.anyio
 SERVERS = ServerConfig(Path("/mcp-servers.json"), {"in": Configured(command="true")})
