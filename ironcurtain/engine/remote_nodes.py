@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.system.files import read_text, read_token
 from ironcurtain.system.frozen import Frozen
-from ironcurtain.system.structs import Discreet
+from ironcurtain.system.structs import SecretStruct
 from ironcurtain.system.text import visible
 
 
-class Nodes(Discreet):
+class Nodes(SecretStruct):
     """The OPAs of a policy plane, each with the same bundle.
 
     Attributes:
@@ -24,7 +24,7 @@ class Nodes(Discreet):
         ca: The certificates of the authorities that may vouch for them, PEM; None for the system's.
     """
 
-    unshown = frozenset({"ca", "token"})
+    secret_fields = frozenset({"ca", "token"})
 
     urls: tuple[str, ...]
     token: str | None = None

@@ -21,7 +21,7 @@ import anyio
 from anyio.abc import ByteReceiveStream
 from pydantic import BaseModel, JsonValue
 
-from ironcurtain.system.structs import Discreet
+from ironcurtain.system.structs import SecretStruct
 
 ArgsBuilder: TypeAlias = Callable[[Any], Sequence[str]]
 Output: TypeAlias = Literal["text", "json", "jsonl"] | Callable[[str], Any]
@@ -43,7 +43,7 @@ class CommandFailedError(Exception):
     """The program did not do what was asked; the message is for the log, never for the agent."""
 
 
-class Command(Discreet):
+class Command(SecretStruct):
     """A program to run; make it with `cli_command`.
 
     Attributes:
@@ -52,7 +52,7 @@ class Command(Discreet):
         problems: What is wrong with the declaration, each with what to do.
     """
 
-    unshown = frozenset({"env"})
+    secret_fields = frozenset({"env"})
 
     program: str
     build: ArgsBuilder

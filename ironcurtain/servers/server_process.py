@@ -17,14 +17,14 @@ from pathlib import Path
 import anyio
 
 from ironcurtain.errors import ServerFailedError
-from ironcurtain.system.structs import Discreet, Struct
+from ironcurtain.system.structs import SecretStruct, Struct
 from ironcurtain.system.text import visible
 
 _LAUNCHER = Path(__file__).with_name("process_tree.py")
 _POLL = 0.01
 
 
-class ServerStart(Discreet):
+class ServerStart(SecretStruct):
     """How a server is started.
 
     Attributes:
@@ -34,7 +34,7 @@ class ServerStart(Discreet):
         cwd: Its working directory; None for ours.
     """
 
-    unshown = frozenset({"env"})
+    secret_fields = frozenset({"env"})
 
     command: str
     args: Sequence[str] = ()

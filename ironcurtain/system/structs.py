@@ -14,7 +14,7 @@ import msgspec
 from msgspec import field
 from msgspec.structs import asdict, replace
 
-__all__ = ["AbstractStruct", "Discreet", "Struct", "asdict", "field", "replace"]
+__all__ = ["AbstractStruct", "SecretStruct", "Struct", "asdict", "field", "replace"]
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -33,14 +33,14 @@ class AbstractStruct(Struct, metaclass=_AbstractMeta):
     """A Struct that has abstract methods, or a base with some."""
 
 
-class Discreet(Struct):
+class SecretStruct(Struct):
     """A Struct some of whose fields, such as keys, stand in no text about it.
 
     Attributes:
-        unshown: The names of these fields.
+        secret_fields: The names of these fields.
     """
 
-    unshown: ClassVar[frozenset[str]]
+    secret_fields: ClassVar[frozenset[str]]
 
     def __repr__(self) -> str:
         """Return the other fields as any Struct shows them."""
@@ -49,4 +49,6 @@ class Discreet(Struct):
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         """Return the other fields, for what shows a value in colours."""
-        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.unshown]
+        return [
+            (name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.secret_fields
+        ]

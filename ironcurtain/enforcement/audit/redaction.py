@@ -21,7 +21,7 @@ from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.structs import Discreet
+from ironcurtain.system.structs import SecretStruct
 
 # The forms of keys, tokens and passwords: the rules of a secret scanner, and what these do not know.
 _SCANNER = "secret_rules.json"
@@ -111,7 +111,7 @@ def suspicious() -> Any:  # noqa: ANN401 - as above
     return re2.compile("|".join(f"(?:{each.pattern})" for each in (_TOKEN, _SECRET_NAME, _NUMBERS)))
 
 
-class Redaction(Discreet):
+class Redaction(SecretStruct):
     """What is redacted, beside keys, tokens, card and social-security numbers.
 
     Attributes:
@@ -119,7 +119,7 @@ class Redaction(Discreet):
         roles: Arguments under one of these roles are redacted whole.
     """
 
-    unshown = frozenset({"key"})
+    secret_fields = frozenset({"key"})
 
     key: bytes
     roles: frozenset[str] = frozenset()

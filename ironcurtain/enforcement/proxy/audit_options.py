@@ -10,7 +10,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.system import json_text
-from ironcurtain.system.structs import Discreet
+from ironcurtain.system.structs import SecretStruct
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LoggedValues = Literal["redacted", "abstract"]
 
 
-class AuditOptions(Discreet):
+class AuditOptions(SecretStruct):
     """What the log keeps.
 
     Attributes:
@@ -28,7 +28,7 @@ class AuditOptions(Discreet):
         roles: Roles whose values are redacted whole.
     """
 
-    unshown = frozenset({"key"})
+    secret_fields = frozenset({"key"})
 
     key: bytes
     values: LoggedValues = "redacted"

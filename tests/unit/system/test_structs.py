@@ -16,7 +16,7 @@ from rich.pretty import pretty_repr
 
 import ironcurtain
 from ironcurtain.engine.remote_nodes import Nodes
-from ironcurtain.system.structs import AbstractStruct, Discreet, Struct, field, replace
+from ironcurtain.system.structs import AbstractStruct, SecretStruct, Struct, field, replace
 
 PACKAGE = Path(ironcurtain.__file__).parent
 
@@ -39,8 +39,8 @@ class Shape(AbstractStruct):
     def area(self) -> int: ...
 
 
-class Key(Discreet):
-    unshown = frozenset({"secret"})
+class Key(SecretStruct):
+    secret_fields = frozenset({"secret"})
 
     id: str
     secret: str
@@ -75,17 +75,17 @@ def test_what_is_not_shown_is_in_no_text_about_a_value() -> None:
     assert "hidden" not in pretty_repr(Nodes(("https://a.example",), token="hidden", ca="hidden"))
 
 
-def discreet() -> Iterator[type[Discreet]]:
+def with_secrets() -> Iterator[type[SecretStruct]]:
     """Return all classes of the package that keep something to themselves."""
     for module in walk_packages(ironcurtain.__path__, "ironcurtain."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    return (each for each in Discreet.__subclasses__() if each.__module__.startswith("ironcurtain."))
+    return (each for each in SecretStruct.__subclasses__() if each.__module__.startswith("ironcurtain."))
 
 
 def test_what_is_not_shown_is_a_field() -> None:
     """A name that is written wrongly would hide nothing."""
-    unknown = {each.__qualname__: each.unshown - set(each.__struct_fields__) for each in discreet()}
+    unknown = {each.__qualname__: each.secret_fields - set(each.__struct_fields__) for each in with_secrets()}
     assert len(unknown) > 5
     assert not any(unknown.values())
 

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from ironcurtain.errors import UsageError
 from ironcurtain.settings import state_directory
 from ironcurtain.system import extras
-from ironcurtain.system.structs import Discreet
+from ironcurtain.system.structs import SecretStruct
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _OPTION = "--state"
 _FORMS = "Write a path, redis://HOST:PORT/NUMBER, rediss:// for TLS, or unix:///PATH."
 
 
-class StorePlace(Discreet):
+class StorePlace(SecretStruct):
     """A place for totals.
 
     Attributes:
@@ -29,7 +29,7 @@ class StorePlace(Discreet):
         file: The SQLite file; None where a server keeps them.
     """
 
-    unshown = frozenset({"_url"})
+    secret_fields = frozenset({"_url"})
 
     name: str
     file: Path | None
