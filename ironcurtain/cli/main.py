@@ -20,6 +20,7 @@ from ironcurtain.cli.options.options import ARGUMENTS
 from ironcurtain.cli.output import display
 from ironcurtain.cli.output.problems import is_interrupt, print_failure
 from ironcurtain.errors import Exit
+from ironcurtain.system.interrupts import interrupts_kept
 from ironcurtain.system.text import quoted
 
 # heading -> name -> summary: it stands here so that `--help` loads no command. The first word of a heading
@@ -162,7 +163,8 @@ def run(arguments: Sequence[str]) -> Exit:
     own_options = itertools.takewhile(lambda argument: argument.startswith("-"), arguments)
     debug = "--debug" in own_options
     try:
-        status = cli.main(args=list(arguments), prog_name="ironcurtain", standalone_mode=False)
+        with interrupts_kept():
+            status = cli.main(args=list(arguments), prog_name="ironcurtain", standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED

@@ -44,10 +44,19 @@ def print_failure(error: Exception, *, debug: bool) -> Exit:
 
 
 def is_interrupt(error: Exception) -> bool:
-    """Tell whether Ctrl-C came while pydantic built a model: its words alone say so, as of a wrong model."""
+    """Tell whether Ctrl-C is what an exception comes of.
+
+    It may be raised while the interrupt leaves what it came into, as by a lock that was given up to wait.
+    Of one that came while pydantic built a model its words alone say so, as of a wrong model.
+    """
     from pydantic_core import SchemaError
 
-    return isinstance(error, SchemaError) and str(error).rstrip().endswith("KeyboardInterrupt:")
+    if isinstance(error, SchemaError) and str(error).rstrip().endswith("KeyboardInterrupt:"):
+        return True
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, KeyboardInterrupt):
+        before = before.__context__
+    return before is not None
 
 
 def _waiting(error: IronCurtainError) -> str:

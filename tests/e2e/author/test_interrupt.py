@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
@@ -97,5 +99,37 @@ def test_interrupted_while_a_model_is_built(
         SchemaValidator({"type": "enum", "cls": Enum, "members": [Interrupted()]})
 
     monkeypatch.setattr(main.cli, "main", build)
+    assert main.run([]) == Exit.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+class Finalized:
+    """Python can raise nothing where this is interrupted: it prints that, and goes on."""
+
+    def __del__(self) -> None:
+        raise KeyboardInterrupt
+
+
+def waits_on_a_lock_that_was_given_up() -> None:
+    """Do as `threading.Condition` when an interrupt comes at the moment from which it waits."""
+    lock = threading.Lock()
+    with lock:
+        lock.release()
+        raise KeyboardInterrupt
+
+
+def finalizes_and_waits() -> None:
+    Finalized()
+    threading.Event().wait(60)
+
+
+@pytest.mark.parametrize("interrupted", [finalizes_and_waits, Finalized, waits_on_a_lock_that_was_given_up])
+def test_interrupted_where_it_cannot_be_raised(
+    interrupted: Callable[[], object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(**_: object) -> None:
+        interrupted()
+
+    monkeypatch.setattr(main.cli, "main", command)
     assert main.run([]) == Exit.INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
