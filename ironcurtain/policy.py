@@ -227,11 +227,11 @@ class Policy:
             EngineFailedError: If it does not start, or no node serves the bundle.
             BundleSignatureError: If OPA refuses the signature.
         """
-        from anyio.from_thread import start_blocking_portal  # noqa: PLC0415 - who has an event loop needs none
+        from ironcurtain.system.loop_thread import loop_thread  # noqa: PLC0415 - who has a loop needs none
 
         engine: AbstractAsyncContextManager[AnyEngine] = self.engine()
         with ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal())
+            portal = stack.enter_context(loop_thread())
             with in_background(self._get_ready) as loading:
                 self._engine = stack.enter_context(portal.wrap_async_context_manager(engine))
                 loading.result()

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anyio import to_thread
-from anyio.from_thread import start_blocking_portal
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT, LiveReader, is_started
 from ironcurtain.servers.tool_lists.live import Each, Listener, Outcome, list_each, list_side_by_side
+from ironcurtain.system.background import process_scope
+from ironcurtain.system.loop_thread import loop_thread
 from ironcurtain.system.structs import replace
 
 Visits = Callable[[Callable[[str], None]], ServerLauncher]
@@ -37,7 +38,7 @@ def listing_ahead(path: Path, visits: Visits, *, saved: bool = False) -> Iterato
         visits: Makes what starts the servers.
         saved: Prefer a server's saved `tools` file where it has one.
     """
-    with start_blocking_portal() as portal:
+    with loop_thread() as portal:
         ahead = ListsAhead(_started_servers(path, saved=saved))
         reading = portal.start_task_soon(ahead.read, visits)
         try:
@@ -121,7 +122,9 @@ class ListsAhead(Listener):
         """Read the lists. What keeps them from being read is raised where they are asked for."""
         try:
             if self._config is not None:
-                start = await to_thread.run_sync(visits(self._notes.append), self._config)
+                starter = visits(self._notes.append)
+                with process_scope():
+                    start = await to_thread.run_sync(starter, self._config, abandon_on_cancel=True)
                 await list_side_by_side(self._config, start, DEFAULT_TIMEOUT, self)
         except BaseException as error:
             if not self._lists.done():
