@@ -11,13 +11,12 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
-from anyio import to_thread
-
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.origin import origin
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import audit_directory, default_key_path, make_key, session_log
 from ironcurtain.enforcement.proxy.audit_options import AuditOptions
+from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.runner import LoadedFiles, ProxyOptions, own_places
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
@@ -56,7 +55,7 @@ async def start(options: ProxyOptions, loaded: LoadedFiles, stack: AsyncExitStac
     audit_options.check(policy)
     log = await _open_log(options, policy, audit_options.key, stack)
     inputs = _sandbox_inputs(config, policy, options)
-    launcher = await to_thread.run_sync(SandboxLauncher.open, config, inputs)
+    launcher = await run_blocking(partial(SandboxLauncher.open, config, inputs))
     stack.push_async_callback(launcher.end_early)
     if options.http is None:  # there, nobody may come for hours
         await launcher.start_early()

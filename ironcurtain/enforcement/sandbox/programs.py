@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from ironcurtain.enforcement.sandbox.reach.opened import outermost
 from ironcurtain.servers.config_model import Server
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.structs import Struct
+from ironcurtain.system.subprocess_runner import run
 from ironcurtain.system.text import visible
 
 _COMMAND = "srt"
@@ -169,18 +169,12 @@ def _candidates(program: str | None, near: Path | None, search: ProgramSearch) -
 def _refused(bwrap: str) -> str:
     """Return why bubblewrap makes no namespaces here; nothing if it does."""
     try:
-        run = subprocess.run(  # noqa: S603 - the path that was found
-            [bwrap, *_BWRAP_TRIAL],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_TRIAL_SECONDS,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        # In a group of its own: Ctrl-C at the terminal could kill what bubblewrap waits for, and not it.
+        tried = run([bwrap, *_BWRAP_TRIAL], cwd=Path("/"), environment=os.environ, timeout=_TRIAL_SECONDS)
+    except OSError as error:
         return type(error).__name__
-    return "" if run.returncode == 0 else visible(run.stderr.strip()[:200]) or f"status {run.returncode}"
+    said = tried.stderr.decode("utf-8", "replace").strip()
+    return "" if tried.status == 0 else visible(said[:200]) or f"status {tried.status}"
 
 
 _MARKS = ("package.json", "pyproject.toml", "setup.py", "setup.cfg", "node_modules", ".venv", "Cargo.toml")

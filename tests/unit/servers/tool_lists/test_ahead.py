@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from support.deployments.proxied import is_alive
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
@@ -159,3 +164,27 @@ def test_an_error_ends_servers_that_hang(tmp_path: Path, error: BaseException) -
     with pytest.raises(type(error)):
         fail()
     assert becomes(lambda: not running(tmp_path))
+
+
+def test_an_interrupt_ends_the_trial_of_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs, started, main = tmp_path / "bin", tmp_path / "pid", threading.get_ident()
+    programs.mkdir(mode=0o755)
+    trial = programs / "bwrap"
+    trial.write_text(f"#!/bin/sh\nsleep 600 & echo $! > {started}.new; mv {started}.new {started}; wait\n")
+    trial.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+
+    def interrupt() -> None:
+        assert becomes(started.exists)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    def read() -> None:
+        with listing_ahead(written(tmp_path, one=entry("good")), contained_visits):
+            pytest.fail("it was not interrupted")
+
+    with ThreadPoolExecutor(1) as person:
+        person.submit(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            read()
+    tried = int(started.read_text())
+    assert becomes(lambda: not is_alive(tried))
