@@ -52,8 +52,9 @@ _SCOPE: ContextVar[_ProcessScope | None] = ContextVar("process_scope", default=N
 def in_background(work: Callable[[], T]) -> Iterator[Future[T]]:
     """Do some work in a thread while the block runs; wait for its end.
 
-    Where an error or an interrupt leaves the block, the programs that the work has started are killed, and so
-    are those that it starts from then on: nobody waits minutes for an answer that nobody wants.
+    Where an error or an interrupt leaves the block, or ends that waiting, the programs that the work has
+    started are killed, and so are those that it starts from then on: nobody waits minutes for an answer that
+    nobody wants.
 
     `work` takes its result or its error to the future that is yielded.
     """
@@ -62,6 +63,7 @@ def in_background(work: Callable[[], T]) -> Iterator[Future[T]]:
     with ThreadPoolExecutor(1) as pool:
         try:
             yield pool.submit(context.run, work)
+            pool.shutdown()
         except BaseException:
             scope.end()
             raise

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import BinaryIO, NoReturn, TypeVar
 
@@ -40,23 +41,44 @@ def in_fork(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
             yield begun.result
         return
     (reads, answers), (waited, waits) = os.pipe(), os.pipe()
-    process = os.fork()
-    if process == 0:
-        _be_fork(work, answers, waited, others=(reads, waits))
-    os.close(answers)
-    os.close(waited)
-    answer, waiting = open(reads, "rb"), open(waits, "wb", buffering=0)  # noqa: PTH123, SIM115 - handles
-    outcome = Once(partial(_outcome, answer, waiting))
+    with ExitStack() as holding:
+        holding.enter_context(_interrupts_held())
+        process = os.fork()
+        if process == 0:
+            _be_fork(work, answers, waited, others=(reads, waits), let_in=holding.close)
+        os.close(answers)
+        os.close(waited)
+        answer, waiting = open(reads, "rb"), open(waits, "wb", buffering=0)  # noqa: PTH123, SIM115 - handles
+        outcome = Once(partial(_outcome, answer, waiting))
+        try:
+            holding.close()
+            yield lambda: _result(outcome())
+        finally:
+            waiting.close()
+            answer.close()  # else a fork that still answers would wait for somebody who reads
+            os.waitpid(process, 0)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let no interrupt in: a fork that has just begun would end all that the process before it is to end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield lambda: _result(outcome())
+        yield
     finally:
-        waiting.close()
-        answer.close()  # else a fork that still answers would wait for somebody who reads
-        os.waitpid(process, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _be_fork(work: Callable[[], T], answers: int, waited: int, *, others: tuple[int, ...]) -> NoReturn:
+def _be_fork(
+    work: Callable[[], T],
+    answers: int,
+    waited: int,
+    *,
+    others: tuple[int, ...],
+    let_in: Callable[[], None],
+) -> NoReturn:
     try:
+        let_in()
         for end in others:  # else what is closed there would stay open here
             os.close(end)
         with in_background(partial(_answer, work, answers)) as answered:

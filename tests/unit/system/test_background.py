@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -56,6 +58,20 @@ def test_the_result_and_the_error_of_the_work() -> None:
 def test_the_programs_of_the_work_end_with_the_block(tmp_path: Path, error: type[BaseException]) -> None:
     assert left(partial(sleep, tmp_path), tmp_path, error).result().status < 0
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+def test_the_programs_of_the_work_end_where_the_wait_for_it_is_interrupted(tmp_path: Path) -> None:
+    main = threading.get_ident()
+
+    def interrupt() -> None:
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.01)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    with ThreadPoolExecutor(1) as person:
+        with pytest.raises(KeyboardInterrupt), in_background(partial(sleep, tmp_path)) as work:
+            person.submit(interrupt)
+        assert work.result(60.0).status < 0
 
 
 def test_no_program_runs_on_that_is_started_after_the_end(tmp_path: Path) -> None:

@@ -132,6 +132,22 @@ def test_fork_and_programs_end_with_who_waits(tmp_path: Path, number: signal.Sig
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
+def test_a_fork_that_is_interrupted_as_it_begins_does_nothing_of_what_the_block_is_in(tmp_path: Path) -> None:
+    body = """
+from ironcurtain.errors import SystemFailedError
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGINT))
+owner = os.getpid()
+try:
+    with in_fork(lambda: 7) as work:
+        work()
+except SystemFailedError:
+    print("ended")
+finally:
+    print(os.getpid() == owner, flush=True)
+"""
+    assert said(body, tmp_path) == "ended\nTrue\n"
+
+
 def test_fork_and_programs_end_with_an_error_of_the_block(tmp_path: Path) -> None:
     body = """
 from ironcurtain.system.background import in_background
