@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 from mcp import Client
 from mcp.server import Server
 
@@ -175,14 +176,18 @@ async def _enforced(
 ) -> AsyncIterator[Client]:
     """Yield a client of the proxy's endpoint; the proxy is a task of this event loop."""
     clients: asyncio.Queue[Client] = asyncio.Queue()
-    over = asyncio.Event()
+    over, starting = asyncio.Event(), anyio.CancelScope()
 
     async def use(endpoint: Server[Any]) -> None:
         async with Client(endpoint) as client:
             clients.put_nowait(client)
             await over.wait()
 
-    serving = asyncio.create_task(run_in_process(options, in_process(use), say))
+    async def serve() -> None:
+        with starting:
+            await run_in_process(options, in_process(use), say)
+
+    serving = asyncio.create_task(serve())
     getting = asyncio.create_task(clients.get())
     try:
         await asyncio.wait((serving, getting), return_when=asyncio.FIRST_COMPLETED)
@@ -190,6 +195,8 @@ async def _enforced(
             _raise_first(serving)
         yield getting.result()
     finally:
+        if not getting.done():  # whoever is interrupted does not wait for what starts
+            starting.cancel()
         getting.cancel()
         over.set()
         await asyncio.wait((serving,))

@@ -18,6 +18,7 @@ from support.deployments.started import Started
 from support.machines.contained import NEEDS_SANDBOX
 from support.people.terminal import converse
 from support.services.model_server import ANTHROPIC
+from support.services.nodes import answer, pretender
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -134,3 +135,26 @@ def test_a_conversation_whose_turn_is_interrupted_goes_on_and_leaves_no_process(
         living = person.result()
     assert code == 0, printed
     living.wait_until_gone()
+
+
+def test_a_session_that_is_interrupted_while_it_starts_asks_no_node_any_more(started: Started) -> None:
+    """A start waits a minute for nodes that have another revision; no person does."""
+    with pretender(200, answer("another", {})) as node:
+        with subprocess.Popen(
+            started.command("Start it", "--engine", node.url),
+            cwd=started.place.root,
+            env=started.environment,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as run:
+            wait_for(lambda: node.asked)
+            run.send_signal(signal.SIGINT)
+            before = len(node.asked)
+            _, said = run.communicate(timeout=LONG)
+        assert (run.returncode, said) == (130, "\ninterrupted\n")
+        assert len(node.asked) - before < ASKED_IN_A_START // 4
+
+
+ASKED_IN_A_START = 300
+"""How often a start asks a node that has another revision: five times a second."""
