@@ -179,7 +179,7 @@ def test_an_interrupt_ends_the_trial_of_the_sandbox(tmp_path: Path, monkeypatch:
         signal.pthread_kill(main, signal.SIGINT)
 
     def read() -> None:
-        with listing_ahead(written(tmp_path, one=entry("good")), contained_visits):
+        with listing_ahead(written(tmp_path, one=entry("good", sandbox={})), contained_visits):
             pytest.fail("it was not interrupted")
 
     with ThreadPoolExecutor(1) as person:
