@@ -50,6 +50,13 @@ def threaded_server() -> Iterator[HTTPServer]:
         yield server
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _heeded_hangup() -> None:
+    """Let programs heed a hang-up that a run under `nohup` ignores: they inherit that, but no handler."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
+
+
 @pytest.fixture(autouse=True)
 def _own_signals() -> Iterator[None]:
     """Undo what a test leaves of signals: a proxy that has ended ignores them, and programs inherit that."""

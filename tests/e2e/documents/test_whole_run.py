@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,34 @@ def test_what_is_no_race_is_not_tried_again(tmp_path: Path, wrong: str) -> None:
     ended = whole_run(tmp_path, f"\n{wrong}")
     assert ended.code != 0, ended.out
     assert "failed beside others" not in ended.out
+
+
+SIGNALS = """
+import os
+import signal
+import subprocess
+import sys
+
+def test_programs_heed_signals():
+    heeded = "import signal as s; assert s.SIG_IGN not in map(s.getsignal, (s.SIGHUP, s.SIGINT))"
+    subprocess.run([sys.executable, "-c", heeded], check=True)
+
+def test_the_run_goes_on():
+    os.kill(os.getpid(), signal.SIGHUP)
+"""
+
+
+@pytest.mark.parametrize("beside", [(), ("-n", "1")])
+def test_programs_of_a_run_that_ignores_signals_heed_them(tmp_path: Path, beside: tuple[str, ...]) -> None:
+    """As `nohup` and a shell without job control start one."""
+    (tmp_path / "test_it.py").write_text(SIGNALS)
+    (tmp_path / "pytest.ini").touch()
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    ended = subprocess.run(
+        ["/bin/sh", "-c", "trap '' HUP INT; exec \"$@\"", "sh", sys.executable, "-m", "pytest", *beside],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout
