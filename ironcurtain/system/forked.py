@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import BinaryIO, NoReturn, TypeVar
 
 from ironcurtain.errors import SystemFailedError
 from ironcurtain.system.background import Once, ended_by, in_background
+from ironcurtain.system.interrupts import interrupts_held
 
 T = TypeVar("T")
 
@@ -41,32 +41,22 @@ def in_fork(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
             yield begun.result
         return
     (reads, answers), (waited, waits) = os.pipe(), os.pipe()
-    with ExitStack() as holding:
-        holding.enter_context(_interrupts_held())
+    # A fork that has just begun would end all that the process before it is to end.
+    with interrupts_held() as let_in:
         process = os.fork()
         if process == 0:
-            _be_fork(work, answers, waited, others=(reads, waits), let_in=holding.close)
+            _be_fork(work, answers, waited, others=(reads, waits), let_in=let_in)
         os.close(answers)
         os.close(waited)
         answer, waiting = open(reads, "rb"), open(waits, "wb", buffering=0)  # noqa: PTH123, SIM115 - handles
         outcome = Once(partial(_outcome, answer, waiting))
         try:
-            holding.close()
+            let_in()
             yield lambda: _result(outcome())
         finally:
             waiting.close()
             answer.close()  # else a fork that still answers would wait for somebody who reads
             os.waitpid(process, 0)
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let no interrupt in: a fork that has just begun would end all that the process before it is to end."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _be_fork(
@@ -75,7 +65,7 @@ def _be_fork(
     waited: int,
     *,
     others: tuple[int, ...],
-    let_in: Callable[[], None],
+    let_in: Callable[[], object],
 ) -> NoReturn:
     try:
         let_in()

@@ -1,4 +1,4 @@
-"""Interrupts that Python raises where nothing can be raised: they are raised again, a moment later.
+"""Interrupts where none can be raised, or none may come: they are raised a moment later.
 
 Ctrl-C raises KeyboardInterrupt wherever the main thread is. In a finalizer, in a callback of a weak reference
 (each import has one) or in a library's compiled code that cannot fail (pydantic's, while it builds a model)
@@ -10,8 +10,9 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 _MOMENT = 0.01
 """Seconds until it is raised again: by then, what could not raise it has mostly returned."""
@@ -46,6 +47,21 @@ def interrupts_kept() -> Iterator[None]:
             each.join()  # one that could not be cancelled any more raises here
         if late:
             raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupts_held() -> Iterator[Callable[[], object]]:
+    """Let no interrupt into this thread while the block runs; one that comes is raised at its end.
+
+    Yields:
+        What lets them in before, in this thread or in one or a fork that was begun meanwhile.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    let_in = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
+    try:
+        yield let_in
+    finally:
+        let_in()
 
 
 def _interrupt() -> None:

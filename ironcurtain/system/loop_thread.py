@@ -7,10 +7,17 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 
 import anyio
 from anyio.from_thread import BlockingPortal
+
+from ironcurtain.system.interrupts import interrupts_held
+
+_PATIENCE = 30.0
+"""Seconds that a cancelled loop has to end, more than any server needs. One that waits for a lock of the
+portal's, which an interrupt of the block left locked, never does."""
 
 
 @contextmanager
@@ -18,41 +25,59 @@ def loop_thread() -> Iterator[BlockingPortal]:
     """Run an event loop in a thread while the block runs, and until what was begun in it has ended.
 
     Where an error or an interrupt leaves the block, that is cancelled. AnyIO's `start_blocking_portal` does
-    the same, but waits for ever where an interrupt keeps it from telling the thread to end.
+    the same, but waits for ever where an interrupt keeps it from telling the thread to end, or comes while it
+    holds a lock that the thread needs. So none comes here while the loop starts, and then no lock is held.
 
     Yields:
         What has the loop do something.
     """
-    opened: Future[tuple[BlockingPortal, Callable[[], object]]] = Future()
-    over = threading.Event()
+    opened: Future[_Loop] = Future()
+    with interrupts_held() as let_in:
 
-    async def serve() -> None:
-        with anyio.CancelScope() as scope:
-            async with BlockingPortal() as portal:
-                loop = asyncio.get_running_loop()
-                opened.set_result((portal, partial(loop.call_soon_threadsafe, scope.cancel)))
-                if over.is_set():
-                    scope.cancel()
-                await portal.sleep_until_stopped()
+        def work() -> None:
+            let_in()  # else what is started from here would hear of none
+            try:
+                anyio.run(_serve, opened)
+            except BaseException as error:  # noqa: BLE001 - raised where the loop is waited for
+                if not opened.done():
+                    opened.set_exception(error)
 
-    def work() -> None:
-        try:
-            anyio.run(serve)
-        except BaseException as error:  # noqa: BLE001 - raised where the loop is waited for
-            if not opened.done():
-                opened.set_exception(error)
-
-    thread = threading.Thread(target=work, name="ironcurtain-loop", daemon=True)
-    try:
+        thread = threading.Thread(target=work, name="ironcurtain-loop", daemon=True)
         thread.start()
-        portal, _ = opened.result()
-        yield portal
-        portal.call(portal.stop)
-        thread.join()
-    except BaseException:
-        over.set()
-        with suppress(RuntimeError):  # the thread has not begun yet, or the loop has ended
-            if opened.done() and opened.exception() is None:
-                opened.result()[1]()
+        loop = opened.result()
+        try:
+            let_in()
+            yield loop.portal
+            loop.end()
             thread.join()
-        raise
+        except BaseException:
+            loop.cancel()
+            thread.join(_PATIENCE)
+            raise
+
+
+@dataclass
+class _Loop:
+    """A loop that runs, and what another thread does to it without waiting for a lock.
+
+    Attributes:
+        portal: What has it do something.
+        end: Has it end when what was begun has, `cancel` at once; nothing if it has ended.
+    """
+
+    portal: BlockingPortal
+    end: Callable[[], None]
+    cancel: Callable[[], None]
+
+
+async def _serve(opened: Future[_Loop]) -> None:
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+
+    def tell(act: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(act)
+
+    with anyio.CancelScope() as scope:
+        async with BlockingPortal() as portal:
+            opened.set_result(_Loop(portal, partial(tell, over.set), partial(tell, scope.cancel)))
+            await over.wait()

@@ -15,17 +15,16 @@ from ironcurtain.system.loop_thread import loop_thread
 
 INTERRUPTED = """
 import signal, threading, time
-import anyio
 from ironcurtain.system.loop_thread import loop_thread
 
-signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 with loop_thread():
     pass
 for moment in range(1, 400):
     try:
         signal.setitimer(signal.ITIMER_REAL, moment * 1e-5)
-        with loop_thread() as portal:
-            portal.start_task_soon(anyio.sleep, 0.0003)
+        with loop_thread():
+            pass
         signal.setitimer(signal.ITIMER_REAL, 0)
     except (KeyboardInterrupt, RuntimeError):
         pass  # a lock tells of an interrupt as of a mistake
