@@ -29,6 +29,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import anyio
+
 from ironcurtain.engine.answer import BUNDLE_NAME, HTTP_OK, EngineAnswer, EngineAnswerError, read_answer
 from ironcurtain.engine.blocking_client import BlockingClient
 from ironcurtain.engine.locate import Opa
@@ -105,8 +107,10 @@ class OpaProcess:
             await self.ended(grace)
         finally:
             self._signal(signal.SIGKILL)
-            await self._process.wait()
-            await self._drain
+            # A scope that is cancelled ends each wait in it, and the loop could be over before this is.
+            with anyio.move_on_after(_KILLING, shield=True):
+                await self._process.wait()
+                await self._drain
 
     def _signal(self, number: signal.Signals) -> None:
         if self.alive:
@@ -122,6 +126,8 @@ class OpaProcess:
 _KIND = "engine"
 _SOCKET = "s"
 _POLL = 0.005
+_KILLING = 5.0
+"""Seconds that the kernel has to end a process that is killed; nothing but that is waited for."""
 # How long the news of a process's end may take to reach us after its connections broke.
 _DEATH_NOTICE = 0.5
 

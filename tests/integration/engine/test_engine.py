@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from anyio.from_thread import start_blocking_portal
 from support.deployments.proxied import is_alive
@@ -278,6 +279,17 @@ async def test_cancelled_start_leaves_nothing(opa: Opa, parent: Path) -> None:
         if not start.cancelled():  # on a machine that is busy elsewhere it may be ready by then
             await engine.__aexit__(None, None, None)
         assert listing(parent) == []
+
+
+async def test_a_start_that_its_scope_cancels_leaves_no_task(opa: Opa, tmp_path: Path) -> None:
+    hanging = tmp_path / "opa"
+    hanging.write_text("#!/bin/sh\nsleep 300\n")
+    hanging.chmod(0o755)
+    before = asyncio.all_tasks()
+    with anyio.move_on_after(0.3):
+        async with Engine(Opa(hanging, opa.version, "configured"), archive(), REVISION):
+            pass
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_temporary_directory_of_the_environment_changes_no_place(
