@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from jsonschema import Draft202012Validator
 
 from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
+from ironcurtain.decision.canonical.plain_values import fits_plainly
 from ironcurtain.decision.roles import NONE, Registry, Role
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
@@ -242,7 +243,7 @@ def _branch_problems(
     for value in _tested(branch):
         if value is None:
             yield f"a condition of argument {shown} compares with null; test present: false instead"
-        elif leaf is not None and not Draft202012Validator(_value_schema(leaf)).is_valid(value):
+        elif leaf is not None and not _takes(_value_schema(leaf), value):
             yield f"a condition of argument {shown} tests {quoted(branch.arg)} for an impossible value"
     if (
         branch.present is False
@@ -259,6 +260,11 @@ def _tested(branch: When) -> tuple[JsonValue, ...]:
     if "equals" in branch.model_fields_set:
         return (branch.equals,)
     return branch.in_ or ()
+
+
+def _takes(schema: dict[str, JsonValue], value: JsonValue) -> bool:
+    said = fits_plainly(value, [schema])
+    return Draft202012Validator(schema).is_valid(value) if said is None else said
 
 
 def _value_schema(leaf: SchemaLeaf) -> dict[str, JsonValue]:

@@ -10,6 +10,7 @@ from ironcurtain.system.structs import Struct
 
 _MAX_DEPTH = 8
 _COMBINERS = ("anyOf", "oneOf", "allOf")
+_LAID_OVER = (*_COMBINERS, "$ref")
 _TEXT_TYPES = frozenset({"string", "array"})
 
 
@@ -128,7 +129,9 @@ def _merged(node: JsonValue, root: dict[str, JsonValue], depth: int) -> dict[str
     """
     if not isinstance(node, dict) or depth > _MAX_DEPTH:
         return {}
-    merged = {key: value for key, value in node.items() if key not in (*_COMBINERS, "$ref")}
+    if not any(key in node for key in _LAID_OVER):
+        return node
+    merged = {key: value for key, value in node.items() if key not in _LAID_OVER}
     reference = node.get("$ref")
     parts = [_target(reference, root)] if isinstance(reference, str) else []
     parts += [part for key in _COMBINERS for part in _items(node.get(key))]

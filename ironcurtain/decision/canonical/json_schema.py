@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from ironcurtain.decision.canonical.plain_values import fits_plainly, plain_schema
+from ironcurtain.decision.canonical.plain_values import definitions_of, fits_plainly, plain_schema
 from ironcurtain.decision.canonical.pointers import tokens
 from ironcurtain.decision.canonical.schema_patterns import UnusableSchemaError, compiled_pattern
 from ironcurtain.model.metaschema import schema_fault
@@ -47,6 +47,7 @@ class ArgumentSchema:
         self.cost = _cost(self._text)
         self.schema = schema
         self._plain = plain_schema(schema)
+        self._definitions = definitions_of(schema)
 
     @property
     def properties(self) -> dict[str, dict[str, JsonValue]]:
@@ -73,7 +74,7 @@ class ArgumentSchema:
         validated = cache(lambda: self._validator.checker(parts))
 
         def fits(value: JsonValue) -> bool | None:
-            said = fits_plainly(value, parts) if self._plain is not None else None
+            said = fits_plainly(value, parts, self._definitions) if self._plain is not None else None
             return validated()(value) if said is None else said
 
         return fits
@@ -88,7 +89,9 @@ class ArgumentSchema:
         return [] if self._fits_plainly(arguments) else self._validator.problems(arguments)
 
     def _fits_plainly(self, arguments: dict[str, JsonValue]) -> bool | None:
-        return fits_plainly(arguments, [self._plain]) if self._plain is not None else None
+        if self._plain is None:
+            return None
+        return fits_plainly(arguments, [self._plain], self._definitions)
 
     @cached_property
     def _validator(self) -> SchemaValidator:

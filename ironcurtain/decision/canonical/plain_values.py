@@ -7,6 +7,7 @@ asked.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -18,6 +19,9 @@ from ironcurtain.system.frozen import JsonValue
 _MOST: Final = 1_000
 """Values that are looked at; what holds more is the validator's, which counts its work."""
 _MOST_LEVELS: Final = 16
+_HOLDERS: Final = ("$defs", "definitions")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
+"""A name that a reference writes as it is."""
 _DIALECTS: Final = frozenset(
     {
         None,
@@ -45,6 +49,8 @@ _SILENT: Final = frozenset(
 )
 """The words that say nothing about a value; formats are not asserted."""
 _OF_ANY_TEXT: Final = _SILENT | {"type"}
+Definitions: TypeAlias = Mapping[str, JsonValue]
+"""Schemas that a schema holds, by what refers to them."""
 _TYPES: Final[dict[type, tuple[str, ...]]] = {
     str: ("string",),
     bool: ("boolean",),
@@ -74,15 +80,50 @@ def plain_schema(schema: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
     return {word: said for word, said in schema.items() if word != "$schema"}
 
 
-def fits_plainly(value: JsonValue, schemas: Iterable[JsonValue]) -> bool | None:
+def definitions_of(schema: dict[str, JsonValue]) -> Definitions:
+    """Return what references in a valid schema can lead to, by the reference: `#/$defs/node`.
+
+    Nothing where a part of the schema has an address of its own: references in it start there.
+    """
+    found = {
+        f"#/{holder}/{name}": each
+        for holder in _HOLDERS
+        for name, each in json_text.members(schema.get(holder)).items()
+        if _NAME.fullmatch(name)
+    }
+    return {} if found and _has_address(schema) else found
+
+
+def _has_address(schema: JsonValue) -> bool:
+    if isinstance(schema, list):
+        return any(map(_has_address, schema))
+    return isinstance(schema, dict) and ("$id" in schema or any(map(_has_address, schema.values())))
+
+
+def fits_plainly(
+    value: JsonValue, schemas: Iterable[JsonValue], definitions: Definitions | None = None
+) -> bool | None:
     """Tell whether a value fits each of some schemas; None where that is not sure.
 
     Args:
         value: Anything of JSON.
         schemas: A plain schema, or some that one holds.
+        definitions: What its references can lead to.
     """
-    room = [_MOST]
-    return _all(_fits(value, schema, 0, room) for schema in schemas)
+    look = _Look(definitions or {})
+    return _all(_fits(value, schema, 0, look) for schema in schemas)
+
+
+class _Look:
+    """What one look at a value has to go by.
+
+    Attributes:
+        room: How many values may be looked at still, of all together.
+    """
+
+    def __init__(self, definitions: Definitions) -> None:
+        self.definitions = definitions
+        self.room = _MOST
 
 
 def _all(found: Iterable[bool | None]) -> bool | None:
@@ -95,18 +136,20 @@ def _all(found: Iterable[bool | None]) -> bool | None:
     return True if sure else None
 
 
-def _fits(value: JsonValue, schema: JsonValue, level: int, room: list[int]) -> bool | None:
-    """Tell it of a value in another one; `room` is how many may be looked at still, of all together."""
+def _fits(value: JsonValue, schema: JsonValue, level: int, look: _Look) -> bool | None:
+    """Tell it of a value in another one."""
     if isinstance(schema, bool):
         return schema
-    room[0] -= 1
-    if not isinstance(schema, dict) or level > _MOST_LEVELS or room[0] < 0:
+    look.room -= 1
+    if not isinstance(schema, dict) or level > _MOST_LEVELS or look.room < 0:
         return None
     words = [word for word in schema if word not in _SILENT]
+    if words == ["$ref"]:  # beside others it means one thing or the other, by the dialect
+        return _fits(value, look.definitions.get(str(schema["$ref"])), level + 1, look)
     # What refers to another place, or has a name of its own, may mean something else altogether.
     if any(word.startswith("$") for word in words):
         return None
-    fits = partial(_fits, level=level + 1, room=room)
+    fits = partial(_fits, level=level + 1, look=look)
     return _all(_WORDS.get(word, _is_unsure)(value, schema, fits) for word in words)
 
 
@@ -136,8 +179,9 @@ def _pattern(value: JsonValue, schema: _Schema, _fits: _Fits) -> bool:
 
 
 def _any_of(value: JsonValue, schema: _Schema, fits: _Fits) -> bool | None:
-    found = {fits(value, each) for each in _listed(schema["anyOf"])}
-    return True if True in found else None if None in found else False
+    found = (fits(value, each) for each in _listed(schema["anyOf"]))
+    # As the validator goes: what follows the first that fits is not looked at.
+    return next((said for said in found if said is not False), False)
 
 
 def _limit(word: str, value: JsonValue, schema: _Schema, _fits: _Fits) -> bool:
