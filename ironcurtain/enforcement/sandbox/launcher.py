@@ -39,6 +39,7 @@ from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import parameters
 from ironcurtain.servers.launching import Open
 from ironcurtain.servers.server_process import ServerProcess, ServerStart
+from ironcurtain.system.background import Once
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
@@ -62,7 +63,7 @@ class SandboxLauncher:
         self._limits: dict[str, SandboxLimits] = {}
         self._makers: dict[SandboxWatch, tuple[Path, ...]] = {}
         self._told = NewRepositories()
-        self._programs: frozenset[Path] | None = None
+        self._programs = Once(self._places_of_programs)
         self._early: dict[str, tuple[_Started, AsyncExitStack]] = {}
 
     @classmethod
@@ -177,19 +178,22 @@ class SandboxLauncher:
 
     def _profile(self, name: str) -> tuple[Profile, SandboxLimits]:
         """Return what a server's sandbox lets it do, and the limits of it and of a wider one."""
-        if self._programs is None:
-            home = Path(os.path.realpath(self._inputs.home))
-            started = [each for each in self._config.servers.values() if each.command]
-            made = [program_places(each, self._inputs.directory, home) for each in started]
-            ours = self._found.programs.places() if self._found.programs else []
-            self._programs = frozenset([*ours, *(place for places in made for place in places)])
+        programs = self._programs()
         runtime = self._found.programs.package() if self._found.programs else None
         server, inputs = self._config.servers[name], self._inputs
-        profile = build_profile(name, server, inputs, self._programs, runtime)
+        profile = build_profile(name, server, inputs, programs, runtime)
         usual = asked = Mounts.of(profile)
         if inputs.reach_asked(name) != inputs.reach(name):
-            asked = Mounts.of(build_profile(name, server, inputs.when_asked(), self._programs, runtime))
+            asked = Mounts.of(build_profile(name, server, inputs.when_asked(), programs, runtime))
         return profile, SandboxLimits(usual, asked)
+
+    def _places_of_programs(self) -> frozenset[Path]:
+        """Return where the programs of all servers and the sandbox's own lie."""
+        home = Path(os.path.realpath(self._inputs.home))
+        started = [each for each in self._config.servers.values() if each.command]
+        made = [program_places(each, self._inputs.directory, home) for each in started]
+        ours = self._found.programs.places() if self._found.programs else []
+        return frozenset([*ours, *(place for places in made for place in places)])
 
     async def start_early(self) -> None:
         """Start all servers, so that they get ready while the rest of the proxy is loaded.

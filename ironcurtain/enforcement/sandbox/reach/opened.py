@@ -153,7 +153,8 @@ def _hidden(reach: Reach, real: Callable[[Iterable[str]], list[Path]], opened: l
 
 def is_in(path: Path, places: Iterable[Path]) -> bool:
     """Tell whether a path is one of some places, or lies in one."""
-    return any(path.is_relative_to(place) for place in places)
+    around = {path, *path.parents}  # for `is_relative_to`, pathlib takes each place apart anew
+    return any(place in around for place in places)
 
 
 def _is_large(places: Iterable[Path], home: Path) -> bool:
