@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 from ironcurtain.errors import FileError, UsageError
 from ironcurtain.system.files import read_text, read_token
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.loopback import is_loopback
 from ironcurtain.system.structs import SecretStruct
 from ironcurtain.system.text import visible
 
@@ -100,20 +100,13 @@ def _address(url: str) -> str:
         raise UsageError("the node's address is no http or https URL", where=where)
     if "?" in url or "#" in url:
         raise UsageError("the node's address has a query or a fragment", where=where)
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise UsageError(
             "calls would go over the network in the clear", where=where, hint="Use https, with --engine-ca."
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     default = {"http": 80, "https": 443}[parts.scheme]
     return f"{parts.scheme}://{host}:{port or default}{parts.path.rstrip('/')}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class NodeStatus(Frozen):

@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from ironcurtain.bundle.oci.layout import Reference
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system.files import load, read_text, read_token
+from ironcurtain.system.loopback import is_loopback
 from ironcurtain.system.structs import Struct
 
 _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 _MAX_CREDENTIALS = 1 << 14
-_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 class RegistryAccess(Struct):
@@ -113,7 +113,7 @@ class Challenge(Struct):
             parts = urlsplit(realm)
         except ValueError:
             parts = urlsplit("")
-        is_here = parts.scheme == "http" and parts.hostname in _LOOPBACK and reference.is_loopback
+        is_here = parts.scheme == "http" and is_loopback(parts.hostname or "") and reference.is_loopback
         if not parts.hostname or (parts.scheme != "https" and not is_here):
             raise RegistryError("the registry names no token server over https", where=reference.text)
         return realm

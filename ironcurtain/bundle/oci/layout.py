@@ -18,6 +18,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.errors import RegistryError, UsageError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, JsonValue
+from ironcurtain.system.loopback import is_loopback
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
@@ -36,7 +37,6 @@ _REFERENCE = re.compile(
     rf"oci://{_HOST}/{_NAME}(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{{0,127}}))?"
     r"(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
-_LOOPBACK = {"127.0.0.1", "[::1]", "localhost"}
 
 
 class Reference(Struct):
@@ -75,7 +75,7 @@ class Reference(Struct):
     @property
     def is_loopback(self) -> bool:
         """Whether the registry is on this machine, so that nothing goes over a network."""
-        return self.host.rpartition(":")[0] in _LOOPBACK or self.host in _LOOPBACK
+        return is_loopback(re.sub(r":\d+\Z", "", self.host).strip("[]"))
 
     @property
     def wanted(self) -> str:

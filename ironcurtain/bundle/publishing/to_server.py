@@ -16,12 +16,12 @@ import aiohttp
 from ironcurtain.bundle.members import MAX_BYTES
 from ironcurtain.bundle.publishing.rollback_check import replaces
 from ironcurtain.errors import PublishError, UsageError
+from ironcurtain.system.loopback import is_loopback
 from ironcurtain.system.structs import Struct
 
 Answer = TypeVar("Answer")
 
 _TIMEOUT = aiohttp.ClientTimeout(total=120)
-_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _OK, _NOT_FOUND = 200, 404
 _DONE = {200, 201, 204}
 _CHANGED = {409, 412}
@@ -152,5 +152,5 @@ def _check_url(url: str, token: str | None) -> None:
         raise UsageError(
             "the URL holds a password", hint="Put a token into a file, and name it with --token-file."
         )
-    if token and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    if token and parts.scheme == "http" and not is_loopback(parts.hostname):
         raise UsageError("a token would go over the network in the clear", where=url, hint="Use https.")

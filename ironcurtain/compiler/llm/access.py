@@ -7,7 +7,6 @@ places, so that a project cannot send somebody's key elsewhere. Nothing that thi
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import stat
@@ -25,6 +24,7 @@ from ironcurtain.errors import FileError, FormatError, ModelFailedError, raise_a
 from ironcurtain.system import json_text
 from ironcurtain.system.files import read_text
 from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.loopback import is_loopback
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
@@ -238,18 +238,11 @@ def _check_address(base_url: str, service: Service, *, has_key: bool) -> None:
             f"the address for {service.title} is no http or https URL without a user name",
             hint=f"Check {service.address}.",
         )
-    if parts.scheme == "http" and has_key and not _is_here(host):
+    if parts.scheme == "http" and has_key and not is_loopback(host):
         raise ModelFailedError(
             f"the key for {service.title} would travel unencrypted to {quoted(host)}",
             hint=f"Use https in {service.address}, or unset the key.",
         )
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class PriceTable(Frozen):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from ironcurtain.enforcement.proxy.transport.http_server import listen, run_serv
 from ironcurtain.enforcement.proxy.transport.scope import ON_SOCKET, UNASKED
 from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.errors import UsageError
+from ironcurtain.system.loopback import is_loopback
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
@@ -63,19 +63,12 @@ class Address(Struct):
         host = host.removeprefix("[").removesuffix("]")
         if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:  # noqa: PLR2004
             raise UsageError(f"{quoted(text)} is no HOST:PORT", hint="Write --http 127.0.0.1:8080.")
-        if not anywhere and not _is_loopback(host):
+        if not anywhere and not is_loopback(host):
             raise UsageError(
                 f"other machines could reach {quoted(text)}, and what goes there is not encrypted",
                 hint="Listen on 127.0.0.1; with a gateway of your own in front, add --http-anywhere.",
             )
         return cls(host, int(port))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def serve_http(
