@@ -16,10 +16,10 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.servers.endpoint_names import endpoint_name, split_endpoint_name
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted, cut, visible
 
-SEPARATOR = "__"
 _SHOWN = 200
 
 
@@ -46,10 +46,10 @@ def permissions(content: PolicyContent, listed: Collection[str], *, has_workspac
         has_workspace: Whether there is a workspace, in which contained tools need no rule.
     """
     asked, never = [], []
-    serving = {name.partition(SEPARATOR)[0] for name in listed}
+    serving = {split_endpoint_name(name, content.annotations.servers)[0] for name in listed}
     for server, annotated in content.annotations.servers.items():
         for tool in annotated.tools:
-            name = f"{server}{SEPARATOR}{tool.tool}"
+            name = endpoint_name(server, tool.tool)
             if name not in listed:
                 never += [name] if server in serving and tool.tool not in RESERVED else []
             elif not _may_be_open(content, server, tool, has_workspace=has_workspace):
@@ -79,6 +79,7 @@ def policy_lines(
     content: PolicyContent, tools: ToolPermissions, *, attended: bool, seconds: float
 ) -> list[str]:
     """Return what the policy lets a session do, in lines that a person reads."""
+    servers = content.annotations.servers
     verdicts = Counter(rule.then for rule in content.rules.values())
     rules = ", ".join(f"{verdicts[then]} {then}" for then in (Verdict.ALLOW, Verdict.ESCALATE, Verdict.DENY))
     who = (
@@ -88,13 +89,14 @@ def policy_lines(
     )
     return [
         f"{counted(len(content.rules), 'rule')} ({rules}); what no rule allows is denied",
-        f"may go on without asking: {_names(tools.open)}",
-        f"always ask: {_names(tools.asked)}",
-        f"never: {_names(tools.never)}",
+        f"may go on without asking: {_names(tools.open, servers)}",
+        f"always ask: {_names(tools.asked, servers)}",
+        f"never: {_names(tools.never, servers)}",
         f"where asked: {who}",
     ]
 
 
-def _names(names: Collection[str]) -> str:
-    shown = cut(", ".join(visible(name.replace(SEPARATOR, "/", 1)) for name in names), _SHOWN)
+def _names(names: Collection[str], servers: Collection[str]) -> str:
+    parts = [split_endpoint_name(name, servers) for name in names]
+    shown = cut(", ".join(visible("/".join(filter(None, each))) for each in parts), _SHOWN)
     return f"{len(names)} ({shown})" if names else "none"

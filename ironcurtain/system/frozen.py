@@ -48,7 +48,7 @@ Slug: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-
 ServerName: TypeAlias = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*_?$", max_length=63)
 ]
-"""A server's name: letters, digits, `_`, `-`, never `__` (it separates server and tool on the face)."""
+"""A server's name: letters, digits, `_`, `-`, never `__` (see `servers/endpoint_names.py`)."""
 
 Digest: TypeAlias = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 """A SHA-256 in the form `sha256:<64 hex digits>`."""

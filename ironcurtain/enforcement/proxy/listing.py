@@ -21,10 +21,11 @@ from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
-from ironcurtain.enforcement.proxy.upstream.upstream_manager import SEPARATOR, UpstreamManager
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.principal import Principal
+from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.system.frozen import JsonValue
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Listing:
                 schema = self._shown_schema(server, tool, inventory)
                 if schema is not None and enforcer.admission.offers(server, name, principal):
                     told = {
-                        "name": f"{server}{SEPARATOR}{name}",
+                        "name": endpoint_name(server, name),
                         "input_schema": schema,
                         "output_schema": enforcer.outputs.schema(server, name, tool.output_schema),
                     }
@@ -155,7 +156,7 @@ class Listing:
     async def prompts(self) -> list[types.Prompt]:
         """Return all prompts, named `server__prompt`."""
         found = self._all("prompts", types.ListPromptsRequest, types.Prompt)
-        return [p.model_copy(update={"name": f"{server}{SEPARATOR}{p.name}"}) async for server, p in found]
+        return [p.model_copy(update={"name": endpoint_name(server, p.name)}) async for server, p in found]
 
     async def resources(self) -> list[types.Resource]:
         """Return all resources under their own URIs; of two servers with one URI, the first one has it."""

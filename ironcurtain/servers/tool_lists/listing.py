@@ -11,6 +11,7 @@ from pathlib import Path
 from ironcurtain.errors import IronCurtainError, ServerConfigError, SeveralErrors
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
+from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.live import Each, all_listed, list_each
 from ironcurtain.servers.tools import ToolListing, Tools, read_saved_tools
@@ -142,11 +143,11 @@ def _check_endpoint_names(tools: Tools, config: ServerConfig) -> None:
     seen: dict[str, str] = {}
     for server, listed in tools.items():
         for tool in listed:
-            face = f"{server}__{tool.name}"
-            if face in seen:
+            called = endpoint_name(server, tool.name)
+            if called in seen:
                 raise ServerConfigError(
-                    f"servers {seen[face]} and {server} both have a tool called {quoted(face)}",
+                    f"servers {seen[called]} and {server} both have a tool called {quoted(called)}",
                     where=str(config.path),
                     hint="Rename one of the servers.",
                 )
-            seen[face] = server
+            seen[called] = server

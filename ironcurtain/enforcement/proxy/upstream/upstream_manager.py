@@ -34,11 +34,11 @@ from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.endpoint_names import split_endpoint_name
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import AbstractStruct, replace
 from ironcurtain.system.text import quoted
 
-SEPARATOR = "__"
 GREETING_PATIENCE = 15.0
 """Seconds that a greeting waits for servers that start slowly: nothing else brings their instructions."""
 DISCOVERY_PATIENCE = 5.0
@@ -146,9 +146,7 @@ class UpstreamManager:
 
     def route(self, name: str) -> tuple[str, str]:
         """Return the server and the name there of what clients see; an empty server where there is none."""
-        known = [server for server in self.upstreams if name.startswith(server + SEPARATOR)]
-        server = max(known, key=len, default="")
-        return (server, name[len(server) + len(SEPARATOR) :]) if server else ("", name)
+        return split_endpoint_name(name, self.upstreams)
 
     def _wanted(self, server: str, client: types.ClientCapabilities | None) -> types.ClientCapabilities:
         """Return what a server may know of the client: not what the policy could never let it use."""
