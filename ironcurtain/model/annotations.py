@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue, ServerName
 
 Codec = Literal["comma", "json", "json-or-comma", "addresses"]
@@ -150,8 +151,7 @@ class ToolAnnotation(Frozen):
     @property
     def properties(self) -> dict[str, JsonValue]:
         """The schemas of the top-level arguments by name, as far as the tool's schema lists them."""
-        listed = (self.input_schema or {}).get("properties")
-        return listed if isinstance(listed, dict) else {}
+        return json_text.members((self.input_schema or {}).get("properties"))
 
 
 class ServerAnnotations(Frozen):

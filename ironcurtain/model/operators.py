@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.structs import Struct
 
@@ -79,7 +80,7 @@ class Scale(Struct):
 
 def scale_of(operand: JsonValue) -> Scale:
     """Return the scale of an operand that refers to another value; it is valid."""
-    given = operand if isinstance(operand, dict) else {}
+    given = json_text.members(operand)
     times, plus = given.get("times", 1), given.get("plus", 0)
     return Scale(
         times if isinstance(times, int) else 1,

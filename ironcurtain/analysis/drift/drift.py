@@ -26,6 +26,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 Reader = Callable[[str, ToolListing], Iterable[str]]
@@ -118,7 +119,7 @@ def _changed(
 
 def changed_arguments(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> ChangedArguments:
     """Return what became of the top-level arguments between two input schemas."""
-    before, after = _properties(old), _properties(new)
+    before, after = json_text.members(old.get("properties")), json_text.members(new.get("properties"))
     added, gone = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     renamed: dict[str, str] = {}
     if len(added) == len(gone) == 1 and _shape(before[gone[0]]) == _shape(after[added[0]]):
@@ -126,11 +127,6 @@ def changed_arguments(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]
     same = sorted(before.keys() & after.keys())
     changed = tuple(name for name in same if before[name] != after[name])
     return ChangedArguments(added=tuple(added), gone=tuple(gone), renamed=renamed, schema_changed=changed)
-
-
-def _properties(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    properties = schema.get("properties")
-    return properties if isinstance(properties, dict) else {}
 
 
 def _shape(schema: JsonValue) -> JsonValue:

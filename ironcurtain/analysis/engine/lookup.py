@@ -18,7 +18,7 @@ from ironcurtain.analysis.engine.space.elements import ResourceKey, resource_key
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.roles import NONE
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system import json_text
 from ironcurtain.system.structs import Struct
 
 
@@ -42,7 +42,7 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     mask = 0
     for key in keys.values():
         mask |= examined.calls.key_mask(key, PolicyIndex(0))
-    arguments, caller = (_members(call.input[root]) for root in ("args", "caller"))
+    arguments, caller = (json_text.members(call.input[root]) for root in ("args", "caller"))
     asked: Values = {**space.signed(arguments, caller), "facts": call.facts}
     classes: dict[VariableIndex, ClassIndex] = {}
     for index, variable in indexed(VariableIndex, space.variables):
@@ -58,11 +58,6 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
         if len(taken) != 1:
             raise LookupError(f"{len(taken)} paths for {key} with {classes}")
         yield Located(id_, cell, taken[0])
-
-
-def _members(value: JsonValue) -> dict[str, JsonValue]:
-    """Return the members of an object of a policy input; step 5 writes nothing else in these places."""
-    return value if isinstance(value, dict) else {}
 
 
 def _key(examined: Examined, call: Prepared, id_: str) -> ResourceKey:

@@ -303,11 +303,7 @@ def _moved_apart(test: ArgCondition) -> Iterator[tuple[ArgCondition, str]]:
     if isinstance(plus, str):
         for moved in (f"{int(plus[:-1]) + step}{plus[-1]}" for step in (-1, 1)):
             words = f"{test.name} {test.op}: plus {plus} becomes {moved}"
-            yield test.model_copy(update={"value": {**_members(test.value), "plus": moved}}), words
-
-
-def _members(value: JsonValue) -> Mapping[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
+            yield test.model_copy(update={"value": {**json_text.members(test.value), "plus": moved}}), words
 
 
 def _with_if(rule: Rule, update: Mapping[str, object]) -> Rule:

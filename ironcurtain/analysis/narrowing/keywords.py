@@ -140,8 +140,7 @@ def below(described: dict[str, JsonValue], steps: Iterable[str]) -> dict[str, Js
 
 def properties(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the schemas of the members of a schema of an object; a change to them is one to the schema."""
-    listed = schema.get("properties")
-    return listed if isinstance(listed, dict) else {}
+    return json_text.members(schema.get("properties"))
 
 
 def required(schema: Mapping[str, JsonValue]) -> list[str]:

@@ -14,6 +14,7 @@ from ironcurtain.gateway.option_positions import option_positions, unexamined
 from ironcurtain.gateway.output.outcome_table import Table, outcome_table
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.endpoint_names import endpoint_name
+from ironcurtain.system import json_text
 from ironcurtain.system.text import counted, quoted, visible
 
 
@@ -73,8 +74,7 @@ def _notes(tool: Tool, table: Table, registry: Registry) -> Iterator[str]:
 
 def _numbers_as_text(schema: Mapping[str, JsonValue]) -> Iterator[str]:
     """Yield the arguments of an input that take numbers as texts, too: pydantic's decimals do."""
-    properties = schema.get("properties")
-    for name, told in (properties if isinstance(properties, dict) else {}).items():
+    for name, told in json_text.members(schema.get("properties")).items():
         choices = told.get("anyOf") if isinstance(told, dict) else None
         kinds = (
             {each.get("type") for each in choices if isinstance(each, dict)}

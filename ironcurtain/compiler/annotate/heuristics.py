@@ -264,8 +264,7 @@ def _entry(server: str, tool: ToolAnnotation, leaf: SchemaLeaf) -> dict[str, Jso
 
 
 def _items(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    items = schema.get("items")
-    return items if isinstance(items, dict) else {}
+    return json_text.members(schema.get("items"))
 
 
 def _samples(schema: dict[str, JsonValue]) -> list[JsonValue]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 
@@ -66,8 +67,7 @@ class SchemaLeaf(Struct):
 
 def argument_schemas(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the schemas of the top-level arguments that an input schema lists, by name."""
-    listed = schema.get("properties")
-    return listed if isinstance(listed, dict) else {}
+    return json_text.members(schema.get("properties"))
 
 
 def required_arguments(schema: Mapping[str, JsonValue]) -> list[str]:
@@ -116,10 +116,7 @@ def _below(
 
 def _properties(node: dict[str, JsonValue], root: dict[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
     merged = _merged(node, root, 0)
-    properties = merged.get("properties")
-    if not isinstance(properties, dict):
-        return {}
-    return {name: _merged(child, root, 0) for name, child in properties.items()}
+    return {name: _merged(child, root, 0) for name, child in argument_schemas(merged).items()}
 
 
 def _merged(node: JsonValue, root: dict[str, JsonValue], depth: int) -> dict[str, JsonValue]:

@@ -7,7 +7,7 @@ rule that asks or denies, which holds where the fact is not known, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ironcurtain.compiler.render.terms import collection, raw_string, reference, string, term
 from ironcurtain.decision.canonical import pointers
@@ -25,6 +25,7 @@ from ironcurtain.model.unknown_facts import (
 )
 from ironcurtain.model.unknown_facts import reference as value_reference
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 MISSING = "null"
@@ -185,7 +186,7 @@ def _relation_line(place: str, path: tuple[str, ...], condition: ValueTest, need
     tested, operand = _lookup(place, path), _referred(condition)
     if condition.measure is not None:
         tested = f'operators.number({tested}, {{"measure": "count"}})'
-    scale = {key: value for key, value in _given(condition.value).items() if key in SCALING}
+    scale = {key: value for key, value in json_text.members(condition.value).items() if key in SCALING}
     if scale:
         operand = f"operators.number({operand}, {term(scale)})"
     members: dict[str, str] = {"op": string(condition.op)}
@@ -208,10 +209,6 @@ def _moment_line(place: str, path: tuple[str, ...], condition: ValueTest, part: 
     if not operand:
         operand = f"operators.other_moment({_referred(condition)}, {value}, {string(part)}, {found.later})"
     return f"operators.related({tested}, {operand}, {term({'op': condition.op, **absent})})"
-
-
-def _given(value: JsonValue) -> Mapping[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
 
 
 def _facts(needed: Needs) -> str:

@@ -15,6 +15,7 @@ from ironcurtain.gateway.output.automaton import State
 from ironcurtain.gateway.output.paths import Key
 from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.output.rules import Action
+from ironcurtain.system import json_text
 from ironcurtain.system.structs import Struct
 
 _DEFS = "#/$defs/"
@@ -89,8 +90,7 @@ class Table(Struct):
 
 def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Table:
     """Hold a policy against a schema, as pydantic writes it."""
-    defs = schema.get("$defs")
-    walker = _Walker(policy, defs if isinstance(defs, dict) else {})
+    walker = _Walker(policy, json_text.members(schema.get("$defs")))
     projected: JsonValue = dict(schema)
     rows = tuple(dict.fromkeys(islice(walker.rows(projected, policy.start(), "", ()), _MOST_ROWS)))
     dead = [str(rule.path) for number, rule in enumerate(policy.rules) if number not in walker.met]
@@ -108,7 +108,7 @@ class _Walker:
     def rows(self, schema: JsonValue, state: State, at: str, within: _Within) -> Iterator[Row]:
         """Yield the rows of one place; a definition that holds itself is entered once a state."""
         self.met |= state.matched
-        told = schema if isinstance(schema, dict) else {}
+        told = json_text.members(schema)
         reference = told.get("$ref")
         choices = told.get("anyOf") or told.get("oneOf")
         if isinstance(reference, str) and reference.removeprefix(_DEFS) in self.defs:
@@ -134,8 +134,7 @@ class _Walker:
     def _members(
         self, told: Mapping[str, JsonValue], state: State, at: str, within: _Within
     ) -> Iterator[Row]:
-        properties = told.get("properties")
-        named = properties if isinstance(properties, dict) else {}
+        named = json_text.members(told.get("properties"))
         for name, each in named.items():
             yield from self.rows(each, self.policy.key(state, name), f"{at}{Key(name)}", within)
         more = told.get("additionalProperties", not named)

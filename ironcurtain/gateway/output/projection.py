@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from ironcurtain.gateway.output.automaton import State
 from ironcurtain.gateway.output.policy import OutputPolicy
 from ironcurtain.gateway.output.rules import Action
+from ironcurtain.system import json_text
 from ironcurtain.system.structs import Struct
 
 Schema = dict[str, JsonValue]
@@ -129,8 +130,7 @@ class _Projector:
         return None
 
     def _object(self, schema: Schema, state: State) -> Projected | None:
-        properties = schema.get("properties")
-        named = properties if isinstance(properties, dict) else {}
+        named = json_text.members(schema.get("properties"))
         more = schema.get("additionalProperties", True)
         places = dict(named)
         if more is not False:  # keys that rules name and the schema does not
@@ -189,8 +189,7 @@ def project(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Schema:
         schema: A JSON Schema, as pydantic writes it; where it uses other words, what they describe may be
             anything.
     """
-    defs = schema.get("$defs")
-    projector = _Projector(policy, defs if isinstance(defs, dict) else {})
+    projector = _Projector(policy, json_text.members(schema.get("$defs")))
     top = {word: each for word, each in schema.items() if word != "$defs"}
     projected = projector.place(top, policy.start())
     made: Schema = {"type": "object", "properties": {}, "additionalProperties": False}

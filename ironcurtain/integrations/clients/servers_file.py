@@ -209,10 +209,10 @@ class Permissions(Struct):
         """
         made = dict(sandbox)
         if self.write:
-            files = _object(made.get("filesystem"))
+            files = members(made.get("filesystem"))
             made["filesystem"] = {**files, "allowWrite": _united(_texts(files.get("allowWrite")), self.write)}
         if self.domains:
-            network = _object(made.get("network"))
+            network = members(made.get("network"))
             there = _texts(network["allowedDomains"]) if "allowedDomains" in network else permitted
             made["network"] = {**network, "allowedDomains": _united(there, self.domains)}
         return made
@@ -220,10 +220,6 @@ class Permissions(Struct):
 
 def _placed(path: str) -> str:
     return path if path == "~" or path.startswith(("~/", "/")) else str(Path(path).absolute())
-
-
-def _object(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
 
 
 def _texts(value: JsonValue) -> list[str]:

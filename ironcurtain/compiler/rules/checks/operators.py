@@ -7,6 +7,7 @@ from ironcurtain.model.conditions import ArgCondition, ValueTest
 from ironcurtain.model.moments import moment_test
 from ironcurtain.model.operators import LARGEST_SCALED
 from ironcurtain.model.unknown_facts import is_relation, operands, reference
+from ironcurtain.system import json_text
 
 _ELEMENTS_HINT = (
     '\nWhether a list of the caller\'s holds it is a test in `caller`: {"name": "/LIST/*", "op": "equals", '
@@ -89,7 +90,7 @@ def reference_problem(test: ValueTest) -> str:
         return "elements are compared with another value by equals and not_equals only, as they are"
     if test.measure == "length":
         return "a length is compared with a constant"
-    given = test.value if isinstance(test.value, dict) else {}
+    given = json_text.members(test.value)
     for key, least in (("times", 1), ("plus", -LARGEST_SCALED)):
         value = given.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_SCALED:
