@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
 from ironcurtain.system.interrupts import interrupts_held
+from ironcurtain.system.structs import Struct
 
 _PATIENCE = 30.0
 """Seconds that a cancelled loop has to end, more than any server needs. One that waits for a lock of the
@@ -56,8 +56,7 @@ def loop_thread() -> Iterator[BlockingPortal]:
             raise
 
 
-@dataclass
-class _Loop:
+class _Loop(Struct):
     """A loop that runs, and what another thread does to it without waiting for a lock.
 
     Attributes:

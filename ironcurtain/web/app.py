@@ -22,6 +22,7 @@ from ironcurtain.web.approvals import ApprovalPages, SentencePlace, Waiting
 from ironcurtain.web.compare import HERE as COMPARE
 from ironcurtain.web.compare import ApprovalsText, ComparePages, Comparison
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
+from ironcurtain.web.once_per_state import OncePerState
 from ironcurtain.web.passkey_page import HERE as PASSKEY
 from ironcurtain.web.passkey_page import PasskeyPages
 from ironcurtain.web.playground import HERE as PLAYGROUND
@@ -29,7 +30,6 @@ from ironcurtain.web.playground import PlaygroundPages
 from ironcurtain.web.playground_policy import OpenPlayground
 from ironcurtain.web.policy import HERE as POLICY
 from ironcurtain.web.policy import PolicyPages
-from ironcurtain.web.policy_examination import OncePerState
 from ironcurtain.web.policy_report import PolicyReport
 from ironcurtain.web.rendering import SCRIPT, page, refused, said
 

@@ -23,7 +23,7 @@ from ironcurtain.system.structs import Struct
 from ironcurtain.web.access import Access
 from ironcurtain.web.guard import form_of
 from ironcurtain.web.live import changes
-from ironcurtain.web.policy_examination import OncePerState
+from ironcurtain.web.once_per_state import OncePerState
 from ironcurtain.web.rendering import not_examined, page, refused
 
 HERE = "/compare"

@@ -10,7 +10,7 @@ from ironcurtain.analysis.matrix.witnesses import MatrixCell
 from ironcurtain.errors import EvidenceError
 from ironcurtain.web.access import Access
 from ironcurtain.web.live import changes
-from ironcurtain.web.policy_examination import OncePerState
+from ironcurtain.web.once_per_state import OncePerState
 from ironcurtain.web.policy_heat import has_cell, heat_map
 from ironcurtain.web.policy_report import PolicyReport
 from ironcurtain.web.rendering import not_examined, page, refused

@@ -25,7 +25,6 @@ CHANNEL = {
     "name": "channel", "description": "A channel.", "case": "exact", "separator": "/", "numbers": True
 }  # fmt: skip
 TEXT = {"type": "string"}
-OP = {"type": "string", "enum": ["add", "cut"], "default": "add"}
 SCHEMAS: dict[str, dict[str, Any]] = {
     "post": {
         "channel": {"type": ["string", "integer"]},

@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -130,11 +129,10 @@ class _Sent(Struct):
     decision: Decision
 
 
-@dataclass
-class _Outcome:
+class _Outcome(Struct):
     isolation: str
     strays: list[Stray]
-    answered: int = 0
+    answered: int
 
 
 def attack_live(

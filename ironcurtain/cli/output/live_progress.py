@@ -23,8 +23,9 @@ class _Stage:
     """One stage of the table.
 
     Attributes:
+        first: Where its questions begin in the ledger.
         summary: None while the stage runs.
-        entries: Where its questions begin and end in the ledger.
+        last: Where they end; None while it runs.
     """
 
     name: str

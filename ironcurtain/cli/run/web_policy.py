@@ -29,9 +29,9 @@ from ironcurtain.integrations.gate.git import Commit
 from ironcurtain.integrations.gate.report import compared
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.web.compare import Comparison
+from ironcurtain.web.once_per_state import OncePerState
 from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPolicy
 from ironcurtain.web.playground_scenarios import ScenarioFile
-from ironcurtain.web.policy_examination import OncePerState
 from ironcurtain.web.policy_report import PolicyFiles, PolicyReport
 
 _COMMIT_SECONDS = 5.0

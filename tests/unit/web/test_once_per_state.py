@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from support.deployments.proxied import wait_for
 
 from ironcurtain.errors import UsageError
-from ironcurtain.web.policy_examination import OncePerState
+from ironcurtain.web.once_per_state import OncePerState
 
 
 def once(outcomes: Iterator[str | Exception], telling: float) -> OncePerState[str]:

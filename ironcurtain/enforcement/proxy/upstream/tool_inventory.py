@@ -159,7 +159,7 @@ class LiveToolInventory:
         return self._first.get((name, digest)) != listing
 
     async def keep(self, session: ClientSession) -> None:
-        """Read the tools again whenever they changed; many sayings, one reading.
+        """Read the tools again when the server says that they changed; once for all that it said meanwhile.
 
         A list that cannot be read leaves no tool, and is tried again.
         """
