@@ -26,7 +26,8 @@ from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.facts.totals.store_place import StorePlace
 from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.enforcement.proxy.configuration import places_that_run
-from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, own_places, run_in_process
+from ironcurtain.enforcement.proxy.options import InProcessClient, ProxyOptions, own_places
+from ironcurtain.enforcement.proxy.runner import run_in_process
 from ironcurtain.errors import SessionError, UsageError
 from ironcurtain.policy import Policy
 from ironcurtain.session.directory import LOG, SessionDirectory, new_record, workspace_name

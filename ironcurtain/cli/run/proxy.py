@@ -22,7 +22,7 @@ from ironcurtain.system.text import visible
 if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.hook import HookCommand
     from ironcurtain.enforcement.proxy.audit_options import LoggedValues
-    from ironcurtain.enforcement.proxy.runner import ProxyOptions
+    from ironcurtain.enforcement.proxy.options import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
 
@@ -117,7 +117,7 @@ def options_of(
     from ironcurtain.enforcement.approvals.approvers import Approvers
     from ironcurtain.enforcement.facts.totals.store_place import StorePlace
     from ironcurtain.enforcement.proxy.configuration import places_that_run
-    from ironcurtain.enforcement.proxy.runner import ProxyOptions, own_places
+    from ironcurtain.enforcement.proxy.options import ProxyOptions, own_places
     from ironcurtain.policy import Policy
 
     servers, verify_key = deployment["servers"], deployment["verify_key"]

@@ -14,7 +14,8 @@ import time
 
 import anyio
 
-from ironcurtain.enforcement.proxy.runner import ProxyOptions, run_proxy
+from ironcurtain.enforcement.proxy.options import ProxyOptions
+from ironcurtain.enforcement.proxy.runner import run_proxy
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.servers.process_tree import adopting
 from ironcurtain.system.text import printable

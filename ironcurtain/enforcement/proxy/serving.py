@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 from anyio import to_thread
@@ -41,8 +41,10 @@ from ironcurtain.enforcement.proxy.calls.turns import OtherProxies
 from ironcurtain.enforcement.proxy.configuration import Mark, load_own
 from ironcurtain.enforcement.proxy.listing import Listing, NarrowedTools
 from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
+from ironcurtain.enforcement.proxy.options import InProcessClient, LoadedFiles, ProxyOptions
 from ironcurtain.enforcement.proxy.reload import Reloader
-from ironcurtain.enforcement.proxy.runner import InProcessClient, ProxyOptions, Served, StartedProxy
+from ironcurtain.enforcement.proxy.started_engine import StartedEngine
+from ironcurtain.enforcement.proxy.started_servers import StartedServers
 from ironcurtain.enforcement.proxy.status.status_writer import StatusWriter
 from ironcurtain.enforcement.proxy.status.telemetry import telemetry_of_environment
 from ironcurtain.enforcement.proxy.transport.client_requests import PendingRequests
@@ -56,7 +58,7 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.gateway.admission import Admission
 from ironcurtain.policy import Policy
 from ironcurtain.system.private_runtime import shared_file
-from ironcurtain.system.structs import replace
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
@@ -70,6 +72,23 @@ _REST_BEFORE = 1.0
 """Seconds until then, in which a client gets its tools: loading holds up all else."""
 _COLLECTING = (700, 10, 10)
 """Python's own thresholds of garbage collection."""
+
+Served: TypeAlias = Signals | InProcessClient
+"""Who is served: whoever is at the other end of a transport until a signal comes, or code of this process."""
+
+
+class StartedProxy(Struct):
+    """What is there when the rest of the proxy has been loaded; whoever gets it closes none of it.
+
+    Attributes:
+        loaded: What it is configured by.
+        engine: The policy's engine.
+        servers: Its servers, and the log.
+    """
+
+    loaded: LoadedFiles
+    engine: StartedEngine
+    servers: StartedServers
 
 
 async def serve(

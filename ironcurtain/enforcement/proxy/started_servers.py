@@ -16,8 +16,8 @@ from ironcurtain.bundle.origin import origin
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import audit_directory, default_key_path, make_key, session_log
 from ironcurtain.enforcement.proxy.audit_options import AuditOptions
+from ironcurtain.enforcement.proxy.options import LoadedFiles, ProxyOptions, own_places
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
-from ironcurtain.enforcement.proxy.runner import LoadedFiles, ProxyOptions, own_places
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import reaches

@@ -18,7 +18,7 @@ from support.projects.shipped import ROOT
 
 from ironcurtain import Policy
 from ironcurtain.decision.decide import Call, Prepared, prepare
-from ironcurtain.enforcement.proxy.runner import own_places
+from ironcurtain.enforcement.proxy.options import own_places
 from ironcurtain.enforcement.sandbox.contained_process import contained, private_workspace
 from ironcurtain.enforcement.sandbox.profile import Profile, build_profile
 from ironcurtain.enforcement.sandbox.programs import Programs

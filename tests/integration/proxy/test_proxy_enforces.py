@@ -19,7 +19,8 @@ from support.records.approvals import inbox_of
 
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
-from ironcurtain.enforcement.proxy.runner import ProxyOptions, run_proxy
+from ironcurtain.enforcement.proxy.options import ProxyOptions
+from ironcurtain.enforcement.proxy.runner import run_proxy
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.policy import Policy
 
