@@ -23,7 +23,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 from ironcurtain.system.files import has_content, read_text
 from ironcurtain.system.frozen import Frozen, Slug, is_empty
-from ironcurtain.system.text import quoted, visible
+from ironcurtain.system.text import did_you_mean, quoted, visible
 
 FILE_NAME = "ironcurtain.toml"
 USER_CONSTITUTION = "constitution-user.md"
@@ -223,10 +223,7 @@ def _mistake(steps: tuple[str | int, ...], message: str, text: str, path: Path) 
     if key in Settings.model_fields:
         name = ".".join(str(step) for step in steps)
         return FormatError(f"{visible(name)}: {visible(message)}", where=place)
-    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
-
-    near = get_close_matches(key, Settings.model_fields, n=1)
-    hint = f"Did you mean {quoted(near[0])}?" if near else f"Known keys: {', '.join(Settings.model_fields)}."
+    hint = did_you_mean(key, Settings.model_fields, f"Known keys: {', '.join(Settings.model_fields)}.")
     return FormatError(f"unknown key {quoted(key)}", where=place, hint=hint)
 
 

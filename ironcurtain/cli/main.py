@@ -21,7 +21,7 @@ from ironcurtain.cli.output import display
 from ironcurtain.cli.output.problems import is_interrupt, print_failure
 from ironcurtain.errors import Exit
 from ironcurtain.system.interrupts import interrupts_kept
-from ironcurtain.system.text import quoted
+from ironcurtain.system.text import did_you_mean, quoted
 
 # heading -> name -> summary: it stands here so that `--help` loads no command. The first word of a heading
 # is the package of its commands.
@@ -121,11 +121,7 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            meant = f" Did you mean {quoted(near[0])}?" if near else ""
-            ctx.fail(f"There is no command {quoted(args[0])}.{meant}")
+            ctx.fail(f"There is no command {quoted(args[0])}. {did_you_mean(args[0], COMMANDS)}".rstrip())
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

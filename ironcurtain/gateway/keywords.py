@@ -6,7 +6,6 @@ looked at.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from ironcurtain.errors import GatewayError
 from ironcurtain.system.structs import replace
-from ironcurtain.system.text import quoted
+from ironcurtain.system.text import did_you_mean, quoted
 
 if TYPE_CHECKING:
     from ironcurtain.gateway.definition import Tool
@@ -58,5 +57,4 @@ def told_with_the_rest(
 
 def near(name: str, known: tuple[str, ...]) -> str:
     """Return a hint about a name that does not exist: the one perhaps meant, or all that there are."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {quoted(close[0])}?" if close else f"There is {', '.join(known)}."
+    return did_you_mean(name, known, f"There is {', '.join(known)}.")

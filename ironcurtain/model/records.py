@@ -15,6 +15,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from ironcurtain.system.frozen import Frozen, JsonValue, ServerName
+from ironcurtain.system.text import nearest
 
 MAX_ELEMENTS = 16
 """Elements of an argument that records are looked up for."""
@@ -218,7 +219,5 @@ def record_problems(
 
 def near(name: str, known: Mapping[str, object]) -> str:
     """Return `; did you mean …?` with the nearest known name, nothing if none is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
-
-    found = get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    meant = nearest(name, known)
+    return f"; did you mean {meant!r}?" if meant is not None else ""

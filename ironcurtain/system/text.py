@@ -8,7 +8,7 @@ person can see; `isolated` keeps text that is written from right to left from mo
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 # Letters and digits that the Unicode Consortium's table of confusables (15.1) gives as looking like one ASCII
@@ -253,3 +253,16 @@ def cut(text: str, limit: int = 120) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with the name of what is counted: `1 scenario`, `2 scenarios`, `1,000 calls`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that one which does not exist is most like; None where it is like none."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
+
+    return next(iter(get_close_matches(name, list(known), n=1)), None)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return a hint with the known name that was perhaps meant, or the other hint where none is like it."""
+    meant = nearest(name, known)
+    return f"Did you mean {quoted(meant)}?" if meant is not None else otherwise

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ironcurtain.compiler.load.clause_ids import KnownClauses
-from ironcurtain.compiler.rules.checks.policy import did_you_mean
+from ironcurtain.compiler.rules.checks.policy import name_hint
 from ironcurtain.model.policy import Clause, CompiledPolicy
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load
@@ -109,9 +109,7 @@ def missing_clause(id_: str, clauses: Sequence[Clause], before: KnownClauses) ->
     """Return what became of a clause that is cited and is not there, or the id that was meant."""
     was = next((clause.text for clause in (*before.clauses, *before.former) if clause.id == id_), None)
     if was is None:
-        return (
-            did_you_mean(id_, [clause.id for clause in clauses]) or "`ironcurtain lint --clauses` lists them."
-        )
+        return name_hint(id_, [clause.id for clause in clauses]) or "`ironcurtain lint --clauses` lists them."
     now = next((clause.id for clause in clauses if clause.text == was), None)
     if now is not None:
         return f"That clause has the id {quoted(now)} now."

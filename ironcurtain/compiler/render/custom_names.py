@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 from ironcurtain.compiler.render.input_schema import (
@@ -22,7 +21,7 @@ from ironcurtain.compiler.render.rego_syntax import Node
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.errors import CustomModuleError, IronCurtainError, Place
 from ironcurtain.system.structs import Struct
-from ironcurtain.system.text import quoted
+from ironcurtain.system.text import did_you_mean, quoted
 
 VariableKind: TypeAlias = Literal["resource", "role", "other"]
 VariableKinds: TypeAlias = Mapping[str, VariableKind]
@@ -127,11 +126,10 @@ def _unknown(source: str, term: Node, known: Sequence[str], what: str) -> Iterat
     """Yield an error if a term is a string that is none of the known names."""
     if term.kind != "string" or term.text in known:
         return
-    near = get_close_matches(term.text, known, n=1)
     yield CustomModuleError(
         f"there is no {what} {quoted(term.text)}",
         where=Place(source, term.row, term.column),
-        hint=f"Did you mean {quoted(near[0])}?" if near else f"There are: {', '.join(known)}.",
+        hint=did_you_mean(term.text, known, f"There are: {', '.join(known)}."),
     )
 
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ironcurtain.system.text import cut, in_quotes, is_hidden, marked, printable, quoted, visible
+from ironcurtain.system.text import (
+    cut,
+    did_you_mean,
+    in_quotes,
+    is_hidden,
+    marked,
+    printable,
+    quoted,
+    visible,
+)
 
 HOSTILE = ["\x1b[31m", "\u202e", "\u200b", "\n", "\r", "\x00", "\ud800", "\u3164", "\U000e0041", "\u00a0"]
 
@@ -66,3 +75,9 @@ def test_printable_escapes_nothing_twice(text: str) -> None:
 def test_a_long_text_is_cut_in_the_middle() -> None:
     assert quoted("a" * 100 + "b" * 100, limit=11) == '"aaaaa…bbbbb"'
     assert cut("a" * 10, limit=10) == "a" * 10
+
+
+def test_a_hint_names_what_was_perhaps_meant() -> None:
+    assert did_you_mean("filesytem", ["git", "filesystem"], "Known: all.") == 'Did you mean "filesystem"?'
+    assert did_you_mean("x", iter(["git", "filesystem"]), "Known: all.") == "Known: all."
+    assert did_you_mean("x", []) == ""

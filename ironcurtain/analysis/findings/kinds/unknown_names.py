@@ -19,7 +19,7 @@ from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import quoted, visible
+from ironcurtain.system.text import did_you_mean, quoted, visible
 
 _COMPARING = ("in", "not_in", "equals", "not_equals")
 _NotKnown: TypeAlias = tuple[str, str, tuple[str, ...]]
@@ -47,10 +47,8 @@ def unknown_names(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 
 def _draft(unknown: UnknownName, rule: RuleText) -> FindingDraft:
-    near = difflib.get_close_matches(unknown.name, unknown.known, n=1)
-    suggestion = (
-        f"Did you mean {quoted(near[0])}?" if near else "Correct the name, or delete it from the rule."
-    )
+    otherwise = "Correct the name, or delete it from the rule."
+    suggestion = did_you_mean(unknown.name, unknown.known, otherwise)
     return FindingDraft(
         kind="unknown-name",
         severity="error",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-
 from ironcurtain.decision.canonical.patterns import DOMAIN, canonical_member, canonical_pattern
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, ListError, PatternError
 from ironcurtain.model.conditions import RoleCondition
 from ironcurtain.model.lists import Lists, NamedList
-from ironcurtain.system.text import is_hidden, quoted
+from ironcurtain.system.text import is_hidden, nearest, quoted
 
 
 def members(named: NamedList, registry: Registry) -> tuple[str, ...]:
@@ -101,8 +99,8 @@ class PatternChecker:
             raise ListError("a named list cannot hold directories", hint="Name the directories in the rule.")
         named = self._lists.get(name)
         if named is None:
-            near = difflib.get_close_matches(name, sorted(self._lists), n=1)
-            hint = f"Did you mean {quoted('@' + near[0])}?" if near else "Define it in dynamic-lists.json."
+            meant = nearest(name, self._lists)
+            hint = f"Did you mean {quoted(f'@{meant}')}?" if meant else "Define it in dynamic-lists.json."
             raise ListError(f"there is no list {quoted(text)}", hint=hint)
         self._check_reference(text, named, kinds)
         return text

@@ -6,7 +6,6 @@ say in OPA; the renderer relies on it and checks nothing itself.
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Collection, Iterator
 
@@ -23,11 +22,12 @@ from ironcurtain.model.facts import CounterFact, Fact
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy, Rule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.text import is_hidden, quoted
+from ironcurtain.system.text import did_you_mean, is_hidden, quoted
 
 _CATEGORY_OF_KEY = {"paths": "path", "domains": "url", "lists": "identifier"}
 _PATTERNS_OF_KEY = {"paths": "within", "domains": "allowed", "lists": "allowed"}
 _WHAT_OF_KEY = {"paths": "paths", "domains": "URLs and git remotes", "lists": "identifiers"}
+_MOST_TOLD = 12
 
 
 def check_policy(
@@ -78,13 +78,11 @@ def check_policy(
     return policy.model_copy(update={"rules": tuple(rules), **declared})
 
 
-def did_you_mean(name: str, known: Collection[str]) -> str:
+def name_hint(name: str, known: Collection[str]) -> str:
     """Return a hint that names the nearest known name, or else all of them where they are few."""
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    if near:
-        return f"Did you mean {quoted(near[0])}?"
-    few = 12
-    return f"Known: {', '.join(quoted(k) for k in sorted(known))}." if 0 < len(known) <= few else ""
+    is_few = 0 < len(known) <= _MOST_TOLD
+    all_known = f"Known: {', '.join(quoted(k) for k in sorted(known))}." if is_few else ""
+    return did_you_mean(name, known, all_known)
 
 
 def _rule_problems(
@@ -93,7 +91,7 @@ def _rule_problems(
     condition = rule.if_
     clauses = {clause.id for clause in policy.clauses}
     if clauses and rule.clause not in clauses:
-        yield _error(f"there is no clause {quoted(rule.clause)}", did_you_mean(rule.clause, clauses))
+        yield _error(f"there is no clause {quoted(rule.clause)}", name_hint(rule.clause, clauses))
     yield from _approver_problems(rule, policy)
     if _is_empty(condition):
         yield _error(
@@ -116,7 +114,7 @@ def _approver_problems(rule: Rule, policy: CompiledPolicy) -> Iterator[RuleError
             f"it names an approver, and its verdict is {rule.then.value}", "Only `escalate` asks anybody."
         )
     if rule.approver not in policy.approvers:
-        hint = did_you_mean(rule.approver, policy.approvers)
+        hint = name_hint(rule.approver, policy.approvers)
         yield _error(
             f"there is no approver {quoted(rule.approver)}",
             hint or "Declare approvers in ironcurtain.toml, [approvers.NAME].",
@@ -131,13 +129,13 @@ def _name_problems(condition: If, annotations: Annotations) -> Iterator[RuleErro
     servers = condition.server or ()
     for server in servers:
         if server not in annotations.servers:
-            yield _error(f"there is no server {quoted(server)}", did_you_mean(server, annotations.servers))
+            yield _error(f"there is no server {quoted(server)}", name_hint(server, annotations.servers))
     within = [server for server in servers if server in annotations.servers] or list(annotations.servers)
     tools = {tool.tool for server in within for tool in annotations.servers[server].tools}
     for tool in condition.tool or ():
         if tool not in tools:
             where = f" on {', '.join(servers)}" if servers else ""
-            yield _error(f"there is no tool {quoted(tool)}{where}", did_you_mean(tool, tools))
+            yield _error(f"there is no tool {quoted(tool)}{where}", name_hint(tool, tools))
         elif any(is_hidden(character) for character in tool):
             yield _error(f"the tool name {quoted(tool)} has a control or invisible character", "")
     yield from _twice("server", servers)
@@ -169,8 +167,8 @@ def _role_problems(condition: If, then: Verdict, registry: Registry) -> Iterator
 
 def _unknown_role(role: str, registry: Registry, known: Collection[str]) -> RuleError:
     if role in registry:
-        return _error(f"the role {quoted(role)} identifies no resource", did_you_mean("", known))
-    return _error(f"there is no role {quoted(role)}", did_you_mean(role, known))
+        return _error(f"the role {quoted(role)} identifies no resource", name_hint("", known))
+    return _error(f"there is no role {quoted(role)}", name_hint(role, known))
 
 
 def _key_of(category: str) -> str:

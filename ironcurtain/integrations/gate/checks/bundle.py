@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.compiler.render.rendered import check_rendered
-from ironcurtain.compiler.rules.checks.policy import did_you_mean
+from ironcurtain.compiler.rules.checks.policy import name_hint
 from ironcurtain.compiler.verify import report
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.compiler.verify.report import Mismatch, asked_words, clause_mend, clause_words
@@ -159,7 +159,7 @@ def _wrong_clause(reviewed: PolicyUnderReview, mismatch: Mismatch, scenario: Sce
     clauses, named = reviewed.content.clauses, mismatch.clause or ""
     quoted_ = [f"{id_}: {clauses[id_]}" for id_ in (named, *sorted(mismatch.deciding)) if id_ in clauses]
     if mismatch.wrong_clause == "unknown":
-        suggestion = did_you_mean(named, clauses) or "`ironcurtain lint --clauses` lists the clauses."
+        suggestion = name_hint(named, clauses) or "`ironcurtain lint --clauses` lists the clauses."
     else:
         suggestion = clause_mend(mismatch)
     file, line = scenario_place(reviewed, scenario, "clause")
