@@ -153,13 +153,7 @@ async def create_session(
             directory,
             words,
             partial(ApprovalInbox.open, *default_paths()),
-            SessionRules(
-                policy.loaded.content,
-                workspace,
-                settings.attended,
-                settings.seconds,
-                (settings.turn, settings.whole),
-            ),
+            _rules(settings, policy, workspace),
             said,
             partial(Budget, "turn", settings.turn),
             Budget("session", settings.whole),
@@ -167,6 +161,11 @@ async def create_session(
         session = Session(parts, hearing)
         stack.callback(session.close)
         yield session
+
+
+def _rules(settings: SessionSettings, policy: Policy, workspace: Path | None) -> SessionRules:
+    limits = (settings.turn, settings.whole)
+    return SessionRules(policy.loaded.content, workspace, settings.attended, settings.seconds, limits)
 
 
 @asynccontextmanager

@@ -102,11 +102,8 @@ def annotate(
     by_server = {server: list(by_hand[server].tools) if server in by_hand else [] for server in tools}
     for server_tool, answer in zip(listed, answers, strict=True):
         reviewed = known.find(server_tool.tool) if known is not None and answer.provider == SHIPPED else None
-        annotation = _shipped(read_annotation(answer.content, server_tool), answer, reviewed)
-        annotation = _confirmed(server_tool.server, annotation, confirmations)
-        annotation = _only_reading(server_tool.server, annotation, confirmations)
-        annotation, note = _contained(server_tool.server, annotation, answer, confirmations, reviewed)
-        by_server[server_tool.server].append(_listed(annotation, server_tool))
+        annotation, note = _annotated(server_tool, answer, reviewed, confirmations)
+        by_server[server_tool.server].append(annotation)
         notes += [*note, *_corrected(server_tool, answer, reviewed, registry)]
     annotations = Annotations(
         format="ironcurtain/annotations/v1",
@@ -130,6 +127,18 @@ def annotate(
     raise_all(check_heuristics(annotations, registry, proposed))
     notes += heuristic_notes(annotations, registry)
     return Annotated(annotations, tuple(notes), proposals)
+
+
+def _annotated(
+    server_tool: ServerTool, answer: Answer, reviewed: KnownTool | None, confirmations: Confirmations
+) -> tuple[ToolAnnotation, Sequence[str]]:
+    """Return the annotation that an answer and what people confirmed come to, and notes about it."""
+    server = server_tool.server
+    annotation = _shipped(read_annotation(answer.content, server_tool), answer, reviewed)
+    annotation = _confirmed(server, annotation, confirmations)
+    annotation = _only_reading(server, annotation, confirmations)
+    annotation, notes = _contained(server, annotation, answer, confirmations, reviewed)
+    return _listed(annotation, server_tool), notes
 
 
 def _ask(

@@ -3,28 +3,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import click
 import pytest
 from e2e.program import ROOT, Inside, environment, program
+from support.machines.first_pages import commands
 
 from ironcurtain.cli.main import EXIT_CODES, cli
 from ironcurtain.errors import Exit
 
 HEAVY = {"aiohttp", "anthropic", "jsonschema", "mcp", "opa_client", "pydantic", "requests", "ruamel"}
 ROW = re.compile(r"^(?:\| | +)(\d+)[ |]+(.+?)(?: \|)?$", re.MULTILINE)
-
-
-def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    yield path
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name)
 
 
 TREE = list(commands(cli))
