@@ -12,7 +12,6 @@ from typing import Any
 import anyio
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from e2e.browser import browser
 from mcp_types import CallToolResult
 from playwright.sync_api import Browser, Page, expect
 from support.deployments.proxied import Place, wait_for
@@ -57,12 +56,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture(scope="module")
 def running(place: Place) -> Iterator[Web]:
     with web(place.home, "--bundle", str(place.bundle)) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
         yield started
 
 

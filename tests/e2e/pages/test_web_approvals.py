@@ -12,7 +12,6 @@ from typing import Any
 import anyio
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from e2e.browser import browser
 from playwright.sync_api import Browser, Page, Route, expect
 from support.deployments.proxied import Place, text_of, wait_for
 from support.people.web import Web, answers, ask, read_to_the_end, web
@@ -44,18 +43,6 @@ window.AudioContext = class {
   close() {}
 };"""
 """Counts how often a page makes a sound."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
-    return tmp_path
 
 
 @pytest.fixture

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import pytest
-from e2e.browser import browser
 from playwright.sync_api import Browser, Page, expect
 from support.deployments.proxied import wait_for
 from support.people.web import Web, answers, ask, web
@@ -20,18 +18,6 @@ from support.services.nodes import free_port
 pytestmark = pytest.mark.timeout(600)
 CALLS = 5_000
 """Calls of which a decision and a result are recorded each: as many records as the pages keep."""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
-    return tmp_path
 
 
 def record(home: Path, session: str, calls: int = CALLS) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from e2e.browser import browser
 from e2e.program import in_process
 from playwright.sync_api import Browser, Page, expect
 from support.deployments.proxied import wait_for
@@ -20,18 +18,6 @@ from support.records.approvals import written
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 
 pytestmark = pytest.mark.timeout(600)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
-    return tmp_path
 
 
 def register(page: Page) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from e2e.browser import browser
 from e2e.program import ROOT, SHIPPED
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 from support.people.web import Web, web
@@ -43,12 +42,6 @@ def explained(bundle: Path, scenarios: Path, call: ScenarioCall) -> Explanation:
         facts = policy.known_facts(call.facts or {}, call.at)
         asked = Call(call.server, call.tool, call.arguments, call.caller, facts=facts)
         return Explainer(read, loaded, policy.decide_traced, every_rule=True).explain(asked)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

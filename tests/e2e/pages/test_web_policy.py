@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from e2e.browser import browser
 from e2e.program import ROOT, SHIPPED, in_process
 from playwright.sync_api import Browser, Page, expect
 from support.machines.git import git_environment
@@ -26,12 +25,6 @@ pytestmark = pytest.mark.timeout(600)
 LONG = 120_000
 """Milliseconds that an examination may take on a busy machine."""
 MARKUP = "<img src=x onerror=alert(1)>\u202e"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
