@@ -13,7 +13,7 @@ from ironcurtain.compiler.annotate.checks import check_annotations
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.compiler.annotate.heuristics import check_heuristics, heuristic_notes
-from ironcurtain.compiler.annotate.known import SHIPPED, Collection, KnownTool
+from ironcurtain.compiler.annotate.known import SHIPPED, KnownServers, KnownTool
 from ironcurtain.compiler.annotate.proposed_roles import RoleProposal, open_proposals
 from ironcurtain.compiler.annotate.questions import (
     ServerTool,
@@ -68,7 +68,7 @@ def annotate(
     cache: AnswerCache,
     *,
     previous: Annotations | None = None,
-    known: Collection | None = None,
+    known: KnownServers | None = None,
     declared: Annotations | None = None,
 ) -> Annotated:
     """Annotate all tools of all servers; only tools without a kept or known answer are asked about.
@@ -142,7 +142,7 @@ def _annotated(
 
 
 def _ask(
-    listed: Sequence[ServerTool], registry: Registry, cache: AnswerCache, known: Collection | None
+    listed: Sequence[ServerTool], registry: Registry, cache: AnswerCache, known: KnownServers | None
 ) -> list[Answer]:
     """Return one answer for each tool, in their order; what is neither kept nor known is asked in batches."""
     parts = [tool_question(server_tool, registry) for server_tool in listed]
@@ -161,7 +161,7 @@ def _take_known(
     listed: Sequence[ServerTool],
     registry: Registry,
     cache: AnswerCache,
-    known: Collection,
+    known: KnownServers,
 ) -> None:
     """Answer from the collection what no kept answer answers: a project's own annotation wins."""
     for server_tool, part in zip(listed, parts, strict=True):
@@ -172,7 +172,7 @@ def _take_known(
 
 
 def _as_reviewed(
-    server_tool: ServerTool, listed: Sequence[ServerTool], known: Collection | None
+    server_tool: ServerTool, listed: Sequence[ServerTool], known: KnownServers | None
 ) -> ServerTool:
     """Return a tool with what it was in the collection, where it is another now."""
     if known is None:
@@ -202,7 +202,7 @@ def _corrected(
         )
 
 
-def _shipped_notes(annotations: Annotations, known: Collection | None) -> Iterator[str]:
+def _shipped_notes(annotations: Annotations, known: KnownServers | None) -> Iterator[str]:
     for server, annotated in annotations.servers.items():
         yield from _conditions(server, annotated, known)
         packages = sorted({tool.source.package for tool in annotated.tools if tool.source is not None})
@@ -214,7 +214,7 @@ def _shipped_notes(annotations: Annotations, known: Collection | None) -> Iterat
             )
 
 
-def _conditions(server: str, annotated: ServerAnnotations, known: Collection | None) -> Iterator[str]:
+def _conditions(server: str, annotated: ServerAnnotations, known: KnownServers | None) -> Iterator[str]:
     """Yield in one line for a server what has to hold before tools of it are contained."""
     waiting: dict[str, list[str]] = {}
     for tool in annotated.tools:

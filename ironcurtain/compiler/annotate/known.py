@@ -91,7 +91,7 @@ class ChangedTool(Struct):
     changes: tuple[str, ...]
 
 
-class Collection:
+class KnownServers:
     """The well-known servers of a directory."""
 
     def __init__(self, directory: Path) -> None:
@@ -177,9 +177,9 @@ class Collection:
         return None
 
 
-def shipped_collection() -> Collection:
+def shipped_collection() -> KnownServers:
     """Return the collection that ships with the product."""
-    return Collection(KNOWN_SERVERS)
+    return KnownServers(KNOWN_SERVERS)
 
 
 def _varied_pattern(server: KnownServer, listed: ToolListing) -> re.Pattern[str]:

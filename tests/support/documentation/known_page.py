@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ironcurtain.compiler.annotate.known import Collection, shipped_collection
+from ironcurtain.compiler.annotate.known import KnownServers, shipped_collection
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.tools import tool_digest
@@ -40,7 +40,7 @@ def _numbers(server: KnownServer) -> list[str]:
     return list(dict.fromkeys(version.partition("~")[0] for version in server.versions))
 
 
-def _section(collection: Collection, server: KnownServer) -> str:
+def _section(collection: KnownServers, server: KnownServer) -> str:
     latest = {tool_digest(tool) for tool in collection.listed(server, server.versions[-1])}
     tools = "".join(_line(tool) for tool in server.tools if tool.schema_digest in latest)
     condition = (

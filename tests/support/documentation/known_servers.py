@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ironcurtain.compiler.annotate.known import LISTS, Collection
+from ironcurtain.compiler.annotate.known import LISTS, KnownServers
 from ironcurtain.model.known import KnownServer
 from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load
@@ -34,12 +34,12 @@ def main(wanted: dict[str, str]) -> int:
         said = _record(server, version, path)
         failed = failed or said is not None
         print(f"{server.server} {version}: {said or 'recorded'}")  # noqa: T201 - a script
-    for line in unreviewed(Collection(KNOWN_SERVERS)):
+    for line in unreviewed(KnownServers(KNOWN_SERVERS)):
         print(line)  # noqa: T201 - as above
     return int(failed)
 
 
-def unreviewed(collection: Collection) -> Iterator[str]:
+def unreviewed(collection: KnownServers) -> Iterator[str]:
     """Yield a line for each recorded tool that no annotation is for."""
     for server in collection.servers:
         for version in server.versions:

@@ -14,7 +14,7 @@ from support.documents import array_at, object_at
 
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedTool
-from ironcurtain.compiler.annotate.known import SHIPPED, Collection, shipped_collection
+from ironcurtain.compiler.annotate.known import SHIPPED, KnownServers, shipped_collection
 from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry
@@ -248,7 +248,7 @@ def test_the_page_is_made_from_the_data() -> None:
 
 
 def test_an_empty_directory_is_a_collection_that_knows_nothing(tmp_path: Path) -> None:
-    empty = Collection(tmp_path)
+    empty = KnownServers(tmp_path)
     assert empty.servers == ()
     assert empty.find(tool("fetch", "fetch")) is None
     assert empty.changed(tool("fetch", "fetch"), ()) is None
