@@ -38,7 +38,7 @@ class _BoundedScanner(Scanner):
 
 
 _READ_IN_TWO_WAYS = re.compile(
-    r"[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    r"[\x00-\t\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
     r"|\A%|\n(?:%|---|\.\.\.)|(?:\A|[\s\[{,:?-])[!&*|>]|[\"']:\S"
 )
 """Tabs, control characters, line ends of other systems; directives, further documents; tags, anchors,
