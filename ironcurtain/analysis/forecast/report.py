@@ -102,7 +102,8 @@ class Forecast(Frozen):
 def text_lines(result: Forecast) -> Iterator[str]:
     """Yield a forecast as plain text."""
     budget = f" (budget {_number(result.budget)})" if result.budget is not None else ""
-    yield f"{_number(result.approvals)} approvals per session{budget}, of {_number(result.calls)} calls"
+    approvals = "approval" if result.approvals == 1 else "approvals"
+    yield f"{_number(result.approvals)} {approvals} per session{budget}, of {_number(result.calls)} calls"
     if result.unknown:
         yield f"unknown: {_number(result.unknown)} calls per session may need one, too"
     for clause in result.clauses:

@@ -191,7 +191,9 @@ class Replayer:
                 return same
             raise UnknownError("the tool had changed when the call was recorded")
         if record.basis != self._basis(record.server, record.tool):
-            raise UnknownError("the tool's annotation, the roles, home or sandbox are others now")
+            raise UnknownError(
+                "the tool's annotation, the roles, home or sandbox are others now (see --home, --sandbox)"
+            )
         if record.rule == ReservedRule.UNREPRESENTABLE_ARGUMENT and names_too_much(record.reason):
             raise UnknownError("the call named more than could be judged")
         return same if record.rule in _EARLY else None

@@ -9,7 +9,7 @@ from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen
-from ironcurtain.system.text import visible
+from ironcurtain.system.text import counted, visible
 
 
 class Replayed(Frozen):
@@ -63,7 +63,8 @@ class Replay(Frozen):
         revision: The revision of the policy that decides now; `recorded` those of the log.
         calls: How many decisions the log holds.
         same: How many have the same verdict now.
-        skipped: How many were no decision of a policy: the engine failed, or the proxy itself refused.
+        skipped: How many were no decision of a policy: the engine failed, or the proxy itself refused, as it
+            does where a server's sandbox does not reach what the policy permits.
     """
 
     format: Literal["ironcurtain/replay/v1"] = "ironcurtain/replay/v1"
@@ -78,7 +79,7 @@ class Replay(Frozen):
 
 
 _SHOWN_IDS = 10
-_NOT_OF_THE_POLICY = frozenset({RuleKind.ENGINE, RuleKind.PROXY, RuleKind.INTERNAL})
+_NOT_OF_THE_POLICY = frozenset({RuleKind.ENGINE, RuleKind.PROXY, RuleKind.SANDBOX, RuleKind.INTERNAL})
 _SEVERAL = "several"
 
 
@@ -129,13 +130,14 @@ def text_lines(result: Replay) -> Iterator[str]:
     """Yield a replay as plain text: what is looser first."""
     flipped = sum(flip.count for flip in result.flips)
     unknown = sum(unknown.count for unknown in result.unknown)
-    yield f"{result.calls} calls: {result.same} the same, {flipped} flipped, {unknown} unknown"
+    yield f"{counted(result.calls, 'call')}: {result.same} the same, {flipped} flipped, {unknown} unknown"
     for flip in result.flips:
         causes = f"{visible(flip.old_clause)} → {visible(flip.new_clause)}"
-        yield f"{flip.direction}: {flip.count} calls {flip.old} → {flip.new}, {causes}"
+        yield f"{flip.direction}: {counted(flip.count, 'call')} {flip.old} → {flip.new}, {causes}"
         yield f"  {', '.join(visible(tool) for tool in flip.tools)}"
         yield f"  {' '.join(visible(id_) for id_ in flip.ids)}{' …' if flip.count > len(flip.ids) else ''}"
-    yield from (f"unknown: {unknown.count} calls: {visible(unknown.reason)}" for unknown in result.unknown)
+    for each in result.unknown:
+        yield f"unknown: {counted(each.count, 'call')}: {visible(each.reason)}"
     if result.skipped:
         yield f"left out: {result.skipped} that no policy decided (no engine, or the proxy itself refused)"
 

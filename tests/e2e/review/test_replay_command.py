@@ -29,6 +29,16 @@ def test_replay_under_the_same_policy_flips_nothing(log: str, session: Session, 
     assert ended.out == "5 calls: 5 the same, 0 flipped, 0 unknown\n"
 
 
+def test_what_a_sandbox_did_not_reach_is_left_out(session: Session, inside: Inside) -> None:
+    session.record("beyond", PATHS, out_of_reach=("docs/a", "work/c"))
+    ended = run(inside, session, "beyond", RULES)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        "5 calls: 3 the same, 0 flipped, 0 unknown",
+        "left out: 2 that no policy decided (no engine, or the proxy itself refused)",
+    ]
+
+
 @pytest.mark.parametrize("log", ["raw", "abstract"])
 def test_flips_are_grouped_by_clause(log: str, session: Session, inside: Inside) -> None:
     ended = run(inside, session, log, LOOSER, "--format", "json")

@@ -22,6 +22,7 @@ from ironcurtain.enforcement.audit.record_types import Approval
 from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from support.projects.policies import annotations_of, compiled, rule, tool
 from support.records.audited import KEY
@@ -64,10 +65,19 @@ class Session:
         return str(path)
 
     def record(
-        self, name: str, paths: list[str], *, abstract: bool = False, rules: list[dict[str, Any]] = RULES
+        self,
+        name: str,
+        paths: list[str],
+        *,
+        abstract: bool = False,
+        rules: list[dict[str, Any]] = RULES,
+        out_of_reach: tuple[str, ...] = (),
     ) -> LogPaths:
-        """Record reads of paths below home (and one refused deletion) as a session's log."""
-        return record(self, name, paths, abstract=abstract, rules=rules)
+        """Record reads of paths below home (and one refused deletion) as a session's log.
+
+        Those of `out_of_reach` are refused as the proxy refuses what a server's sandbox does not reach.
+        """
+        return record(self, name, paths, abstract=abstract, rules=rules, out_of_reach=out_of_reach)
 
 
 def make_session(root: Path) -> Session:
@@ -92,7 +102,13 @@ def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
 
 
 def record(
-    session: Session, name: str, paths: list[str], *, abstract: bool, rules: list[dict[str, Any]]
+    session: Session,
+    name: str,
+    paths: list[str],
+    *,
+    abstract: bool,
+    rules: list[dict[str, Any]],
+    out_of_reach: tuple[str, ...] = (),
 ) -> LogPaths:
     bundle = bundle_of(rules)
     site = Deployment(home=str(session.home), sandbox=str(session.root / "box"))
@@ -107,6 +123,11 @@ def record(
     calls.append(Call("files", "remove", {"path": "~/docs/x"}))
     prepared = {f"{number:04d}": prepare(call, loaded) for number, call in enumerate(calls)}
     decisions = decide_prepared(prepared, bundle, loaded, OpaCommand(find()))
+    refused = {"verdict": Verdict.DENY, "rule": ReservedRule.SANDBOX_OUT_OF_REACH.value}
+    for number, path in enumerate(paths):
+        if path in out_of_reach:
+            id_ = f"{number:04d}"
+            decisions[id_] = decisions[id_].model_copy(update=refused)
     place = session_log(session.audit, name)
 
     async def write() -> None:

@@ -52,7 +52,7 @@ def recorded(call: Call, *, abstract: bool) -> DecisionRecord:
 
 NONE = f"sha256:{'0' * 64}"
 MANY = [f"/x/{number}" for number in range(10_001)]
-ELSEWHERE = "the tool's annotation, the roles, home or sandbox are others now"
+ELSEWHERE = "the tool's annotation, the roles, home or sandbox are others now (see --home, --sandbox)"
 LIMIT = "the call named more than could be judged"
 UNHEARD = "the tool was unknown when the call was recorded"
 CASES = {
