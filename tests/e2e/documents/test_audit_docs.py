@@ -54,6 +54,13 @@ def test_a_shell_block(page: str, number: int, place: Path) -> None:
         assert ended.out
 
 
+@pytest.mark.parametrize("told", ["audit tail demo --directory audit", "forecast --profile profile.yaml"])
+def test_the_calls_of_an_example_come_as_far_as_the_policy(told: str, place: Path) -> None:
+    ended = typed(f"ironcurtain {told}", place, environment(place))
+    assert "git/git_push" in ended.out
+    assert "structural-" not in ended.out.replace("structural-sandbox-allow", "")
+
+
 def environment(place: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
