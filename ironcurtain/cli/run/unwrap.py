@@ -44,7 +44,7 @@ def command(
 
     if dry_run and discard_edits:
         raise UsageError("--discard-edits has no dry run", hint="Leave one of the two out.")
-    place = chosen_location(client, scope, is_wrapped)
+    place = chosen_location(client, scope, is_wrapped, "is wrapped")
     report = restore(place) if discard_edits else unwrap(place, dry_run=dry_run)
     print_report(report, format_)
     return Exit.YES

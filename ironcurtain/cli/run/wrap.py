@@ -109,7 +109,7 @@ def command(
         return _print_for(servers, _named(bundle), deployment, proxy_options)
     if servers is not None:
         raise UsageError("--servers is for --print without a client", hint="A client's servers are its own.")
-    place = chosen_location(client, scope, has_servers)
+    place = chosen_location(client, scope, has_servers, "has servers")
     policy = Policy.load(_named(bundle), **deployment)
     check_sandbox(policy)  # the proxy would not start, and the client have no servers
     command = _command(policy, _named(bundle), deployment, proxy_options)

@@ -322,9 +322,11 @@ def _at(root: JsonNode, pointer: tuple[str, ...]) -> JsonNode | None:
 
 
 def chosen_location(
-    client: str, scope: ConfigScope | None, fits: Callable[[ConfigLocation], bool]
+    client: str, scope: ConfigScope | None, fits: Callable[[ConfigLocation], bool], wanted: str
 ) -> ConfigLocation:
     """Return the one file that a client's name means: of several, the one that fits.
+
+    `wanted` says in an error what fits, as in "no configuration of cursor is wrapped".
 
     Raises:
         UsageError: If two fit.
@@ -343,7 +345,7 @@ def chosen_location(
     if not fitting:
         names = " and ".join(str(place.path) for place in locations)
         raise FileError(
-            f"no configuration of {client} is one: looked at {visible(names)}",
+            f"no configuration of {client} {wanted}: looked at {visible(names)}",
             hint="Name the file, or choose with --scope.",
         )
     return fitting[0]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.llm.access import FILE_NAME, ModelAccess, Service, access_to, load_user_config
 from ironcurtain.compiler.llm.providers.choose import installed, parse_model
@@ -96,6 +97,11 @@ def engine_program(installation: Installation) -> Iterator[Diagnosis]:
 
 def decision(installation: Installation) -> Iterator[Diagnosis]:
     """Start an engine as enforcement does, and let it decide one call."""
+    try:
+        Bundle.read(installation.bundle)
+    except IronCurtainError:
+        yield Diagnosis(name="engine", status="skip", what="the bundle cannot be read")
+        return
     servers = installation.servers if installation.servers.exists() else None
     try:
         with Policy.load(

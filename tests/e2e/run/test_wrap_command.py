@@ -212,7 +212,9 @@ def test_user_and_project(home: Path, tmp_path: Path, run: Run, wrap: Run) -> No
     project = tmp_path / "project"
     project.mkdir()
     (home / ".claude.json").write_text('{"numStartups": 3}')
-    assert_clear(wrap("claude-code", cwd=project), 2, "IC1002")
+    neither = wrap("claude-code", cwd=project)
+    assert_clear(neither, 2, "IC1002")
+    assert "no configuration of claude-code has servers: looked at" in neither.err
     (project / ".mcp.json").write_bytes(TWO)
     assert wrap("claude-code", cwd=project).code == 0
     assert b"ironcurtain" in (project / ".mcp.json").read_bytes()
@@ -223,6 +225,9 @@ def test_user_and_project(home: Path, tmp_path: Path, run: Run, wrap: Run) -> No
     for scope, path in (("user", home / ".claude.json"), ("project", project / ".mcp.json")):
         assert run("unwrap", "claude-code", "--scope", scope, cwd=project).code == 0
         assert path.read_bytes() == TWO
+    again = run("unwrap", "claude-code", cwd=project)
+    assert_clear(again, 2, "IC1002")
+    assert "no configuration of claude-code is wrapped: looked at" in again.err
 
 
 BAD = [

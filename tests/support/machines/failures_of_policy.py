@@ -116,7 +116,10 @@ def a_model_behind_a_proxy_of_the_network(house: House) -> list[Sign]:
 @PLANTS.take("no bundle", "IC3101")
 def no_bundle(house: House) -> list[Sign]:
     shutil.rmtree(house.bundle)
-    return [Sign("bundle", "there is no bundle", "Run `ironcurtain compile`", "IC3101")]
+    return [
+        Sign("bundle", "there is no bundle", "Run `ironcurtain compile`", "IC3101"),
+        Sign("engine", "the bundle cannot be read", "", "", "skip"),
+    ]
 
 
 @PLANTS.take("a bundle that was edited", "IC3101")
