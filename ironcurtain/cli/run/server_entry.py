@@ -5,6 +5,8 @@ Nothing is written before a new server has shown its tools; `cli/run/servers.py`
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.cli.options.project import Project
@@ -18,7 +20,7 @@ from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.config_model import Server, Servers
 from ironcurtain.servers.fetched.lock import FetchedServer, read_lock, with_fetched, write_lock
 from ironcurtain.system import json_text
-from ironcurtain.system.files import parse_document
+from ironcurtain.system.files import parse_document, read_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted, visible
 
@@ -88,11 +90,16 @@ def write_down(
     return True
 
 
-def permit(project: Project, name: str, more: Permissions) -> Exit:
-    """Add permissions to the sandbox of a server that is there."""
-    file = project.path("servers")
+def permit(project: Project, name: str, more: Permissions, file: Path) -> Exit:
+    """Add permissions to the sandbox of a server that is in a file: the project's, or a wrapped client's.
+
+    Raises:
+        FileError: If there is no such file.
+        ServerConfigError: If the server is not in it.
+    """
+    text = read_text(file)
     with servers_file.alone(file):
-        text = servers_file.read_or_start(file)
+        text = read_text(file)
         parse_document(text, str(file), Servers)
         named = _permitted_domains(project, name)
         changed = servers_file.with_permissions(text, str(file), name, more, named)

@@ -12,7 +12,7 @@ import click
 
 from ironcurtain.cli.options.options import CONFIG, FORMAT, MAX_COST, MODEL, OPA, Number
 from ironcurtain.cli.output.results import print_json
-from ironcurtain.errors import Exit
+from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import counted, printable, visible
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ def command() -> None:
 @click.option(
     "--allow-domain", metavar="NAME", multiple=True, help="Let it contact NAME (*.NAME); repeatable."
 )
+@click.option(
+    "--servers",
+    metavar="FILE",
+    help="With NAME and --allow-… alone: the servers' configuration to change (default: the project's).",
+)
 @click.option("--compile", "compile_", is_flag=True, help="Go on: compile, verify, and show what changed.")
 @click.option("--timeout", type=Number(1), default=60.0, show_default=True, help="Seconds for the server.")
 @CONFIG
@@ -60,6 +65,7 @@ def add(
     cwd: str | None,
     allow_write: tuple[str, ...],
     allow_domain: tuple[str, ...],
+    servers: str | None,
     compile_: bool,
     timeout: float,
     config: str | None,
@@ -76,11 +82,13 @@ def add(
     where it stopped. Until a policy is compiled with it, all calls to the server are denied.
 
     The server's sandbox lets through what the rules permit. --allow-write and --allow-domain add what it
-    needs for itself, as a database; with NAME alone they change its entry and do nothing else.
+    needs for itself, as a database; with NAME alone they change its entry and do nothing else, with
+    --servers that of another file, as of a wrapped client.
 
     \b
     Examples:
       ironcurtain servers add notes --allow-write ~/notes.db.d --allow-domain api.example.com
+      ironcurtain servers add notes --servers FILE --allow-write ~/notes.db.d
       ironcurtain servers add notes -- node node_modules/notes-server/index.js
       ironcurtain servers add memory -- npx -y @modelcontextprotocol/server-memory
       ironcurtain servers add notes --compile
@@ -104,13 +112,18 @@ def add(
     entry = entry_of(words, env, cwd)
     more = Permissions.of(allow_write, allow_domain)
     if entry is None and more.any:
-        return permit(project, name, more)
+        return permit(project, name, more, Path(servers) if servers is not None else project.path("servers"))
+    if servers is not None:
+        raise UsageError(
+            "--servers goes with --allow-write and --allow-domain alone",
+            hint="A server is added to the project; --config names another one.",
+        )
     if entry is not None and more.any:
         entry["sandbox"] = more.added_to({}, ())
-    file, servers = project.path("servers"), proposed(project, name, entry)
-    fetched = fetched_of(project, name, servers.servers[name])
+    file, document = project.path("servers"), proposed(project, name, entry)
+    fetched = fetched_of(project, name, document.servers[name])
     lock = with_fetched(read_lock(file), fetched)
-    tools = list_tools(check_servers(servers, file, lock), visits(), only=[name], timeout=timeout)
+    tools = list_tools(check_servers(document, file, lock), visits(), only=[name], timeout=timeout)
     _say(f"read: {counted(len(tools[name]), 'tool')} of {name}")
     if write_down(project, name, entry, fetched):
         _say(f"written: {name} in {file.name}")

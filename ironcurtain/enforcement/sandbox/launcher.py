@@ -31,7 +31,7 @@ from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, buil
 from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey, program_places, survey
 from ironcurtain.enforcement.sandbox.reach.opened import NewRepositories, RepositoryWatch
 from ironcurtain.enforcement.sandbox.reach.reach import Reach
-from ironcurtain.enforcement.sandbox.report import Observation, offer
+from ironcurtain.enforcement.sandbox.report import Observation, offer, offer_for
 from ironcurtain.enforcement.sandbox.watch import UNSTARTED, Confinement, SandboxWatch, Tell
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
@@ -115,10 +115,18 @@ class SandboxLauncher:
             if what and asked:
                 what = beyond(limits.asked, resource)
             if what:
-                mends = offer(name, what, resource.value)
+                mends = offer(name, what, resource.value, self._config.path, self._home)
                 named = visible(resource.value)
                 return f"the policy permits it to {what} {named}, and its sandbox does not: {mends}"
         return ""
+
+    def mends(self, name: str, violation: str) -> str:
+        """Return what mends what a server was seen to be refused; empty where nothing does."""
+        return offer_for(name, violation, self._config.path, self._home)
+
+    @property
+    def _home(self) -> str:
+        return os.path.realpath(self._inputs.home)
 
     def contains(self, name: str) -> bool:
         """Tell whether a server runs in a sandbox."""
@@ -189,7 +197,7 @@ class SandboxLauncher:
 
     def _places_of_programs(self) -> frozenset[Path]:
         """Return where the programs of all servers and the sandbox's own lie."""
-        home = Path(os.path.realpath(self._inputs.home))
+        home = Path(self._home)
         started = [each for each in self._config.servers.values() if each.command]
         made = [program_places(each, self._inputs.directory, home) for each in started]
         ours = self._found.programs.places() if self._found.programs else []

@@ -92,28 +92,39 @@ _NETWORK = re.compile(r"deny network-outbound (?P<host>\S+?):(?P<port>\d+)(?: .*
 _FILE_SUFFIX = re.compile(r".+\.[A-Za-z0-9]{1,8}")
 
 
-def offer(server: str, what: str, value: str) -> str:
-    """Return what mends a refusal, as a command where one does."""
+def offer(server: str, what: str, value: str, file: Path, home: str) -> str:
+    """Return what mends a refusal, as a command where one does; `file` configures the server."""
     if what == "contact":
         host = re.sub(r"^[a-z]+://|[/?#].*", "", value)
-        return command_for(server, "--allow-domain", host)
+        return command_for(server, "--allow-domain", host, file)
     if what == "write":
-        return command_for(server, "--allow-write", _directory(value))
-    return f"name it in allowRead of {server} in mcp-servers.json, if it is no key or sign-in"
+        return _to_write(server, value, file, home)
+    return f"name it in allowRead of {server} in {visible(str(file))}, if it is no key or sign-in"
 
 
-def offer_for(server: str, violation: str) -> str:
-    """Return the command that allows what a server was seen to be refused; empty where there is none."""
+def offer_for(server: str, violation: str, file: Path, home: str) -> str:
+    """Return what mends what a server was seen to be refused; empty where nothing does."""
     if match := _NETWORK.fullmatch(violation):
-        return command_for(server, "--allow-domain", match["host"])
+        return command_for(server, "--allow-domain", match["host"], file)
     if match := _WRITE.fullmatch(violation):
-        return command_for(server, "--allow-write", _directory(match["path"]))
+        return _to_write(server, match["path"], file, home)
     return ""
 
 
-def command_for(server: str, option: str, value: str) -> str:
-    """Return the command that gives a server one permission more."""
-    return f"`ironcurtain servers add {server} {option} {visible(shlex.quote(value))}`"
+def _to_write(server: str, path: str, file: Path, home: str) -> str:
+    """Return what lets a server write a path; the whole home is never opened for one file in it."""
+    if (directory := _directory(path)) == home:
+        return "shells and programs run what lies directly in the home: have it write in a directory below"
+    return command_for(server, "--allow-write", directory, file)
+
+
+def command_for(server: str, option: str, value: str, file: Path) -> str:
+    """Return the command that gives a server one permission more, wherever a person types it.
+
+    It names the file: that of a wrapped client is no project's.
+    """
+    named, given = shlex.quote(str(file.absolute())), shlex.quote(value)
+    return f"`ironcurtain servers add {server} --servers {visible(named)} {option} {visible(given)}`"
 
 
 def _directory(path: str) -> str:

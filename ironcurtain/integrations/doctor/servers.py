@@ -137,7 +137,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
     yield from what_stands_open(config, Path.home())
     yield from _reach(installation, config)
-    yield from _tried(told)
+    yield from _tried(told, config.path, str(Path.home().resolve()))
 
 
 def _lists(config: ServerConfig, name: str) -> str:
@@ -171,15 +171,15 @@ def _uncontained(
     return list_reachable(config, contained_visits(lambda _: None), only=free, timeout=installation.timeout)
 
 
-def _tried(told: list[str]) -> Iterator[Diagnosis]:
+def _tried(told: list[str], file: Path, home: str) -> Iterator[Diagnosis]:
     """Return what servers tried while they started, and were refused."""
     for text in [text for text in told if ": sandbox: " in text][:_MOST_TRIED]:
         fix = (
             "Let it, if it should: allowWrite or allowedDomains in its entry (docs/sandbox.md); or remove it."
         )
         match = _VIOLATION.fullmatch(text)
-        command = offer_for(match["server"], match["what"]) if match is not None else ""
-        fix = f"Let it, if it should: {command}; or remove it." if command else fix
+        mends = offer_for(match["server"], match["what"], file, home) if match is not None else ""
+        fix = f"Let it, if it should: {mends}; or remove it." if mends else fix
         yield Diagnosis(name="sandbox", status="warn", what=text, fix=fix)
 
 

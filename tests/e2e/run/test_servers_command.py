@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.program import PROGRAM, Ended, Inside, environment
+from e2e.program import PROGRAM, Ended, Inside, assert_clear, environment
 from fixtures.tiny_project import ANNOTATIONS, answer, tree
 from support.machines.contained import NEEDS_SANDBOX
 
@@ -194,6 +194,23 @@ def test_what_is_refused(arguments: str, complaint: str, inside: Inside, project
     assert ended.code == 2, ended.err
     assert complaint in ended.err
     assert (project / "mcp-servers.json").read_bytes() == before
+
+
+def test_permissions_go_into_the_file_that_is_named(inside: Inside, project: Path, tmp_path: Path) -> None:
+    before = (project / "mcp-servers.json").read_text()
+    wrapped = tmp_path / "wrapped.json"
+    wrapped.write_text('{"mcpServers": {"diary": {"command": "diary"}}}')
+    add = ("servers", "add", "diary", "--servers", str(wrapped))
+    ended = inside(*add, "--allow-write", "/srv/diary", cwd=project)
+    assert (ended.code, ended.out) == (0, "")
+    assert "written: the sandbox of diary may write /srv/diary" in ended.err
+    entry = json.loads(wrapped.read_text())["mcpServers"]["diary"]
+    assert entry["sandbox"] == {"filesystem": {"allowWrite": ["/srv/diary"]}}
+    assert (project / "mcp-servers.json").read_text() == before
+    for refused in ((*add, "--", "diary"), add):
+        assert_clear(inside(*refused, cwd=project), 2, "IC1001")
+    wrapped.unlink()
+    assert_clear(inside(*add, "--allow-write", "/srv/diary", cwd=project), 2, "IC1002")
 
 
 def test_remove_says_what_still_speaks_of_the_server(inside: Inside, project: Path) -> None:

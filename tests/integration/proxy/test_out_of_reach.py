@@ -44,8 +44,8 @@ class Contained(Place):
         return super().command("--sandbox", str(self.root / "work"), *options)
 
 
-async def refused(client: Client, place: Contained, path: Path, rule_: str) -> None:
-    result = await client.call_tool("fix__read", {"path": str(path)})
+async def refused(client: Client, place: Contained, path: Path, rule_: str, tool: str = "fix__read") -> None:
+    result = await client.call_tool(tool, {"path": str(path)})
     assert "The policy does not refuse this call, but the sandbox of its server does not reach" in text_of(
         result
     )
@@ -63,7 +63,13 @@ async def a_place_that_was_made_later_is_refused(client: Client, place: Containe
     (place.home / "later").mkdir(exist_ok=True)
     (place.home / "later" / "a").write_text("later")
     await refused(client, place, place.home / "later" / "a", "sandbox-out-of-reach")
-    assert "its sandbox does not" in place.said
+    assert f"its sandbox does not: name it in allowRead of fix in {place.servers}" in place.said
+
+
+async def a_file_directly_in_the_home_opens_no_home(client: Client, place: Contained) -> None:
+    await refused(client, place, place.home / "plan.txt", "sandbox-out-of-reach", "fix__remove")
+    assert "have it write in a directory below" in place.decisions[-1]["reason"]
+    assert "--allow-write" not in place.said
 
 
 async def what_is_within_reach_is_sent(client: Client, place: Contained) -> None:
@@ -77,6 +83,7 @@ VISITS: dict[str, Any] = {
     for visit in (
         keys_are_refused_before_a_person_is_asked,
         a_place_that_was_made_later_is_refused,
+        a_file_directly_in_the_home_opens_no_home,
         what_is_within_reach_is_sent,
     )
 }

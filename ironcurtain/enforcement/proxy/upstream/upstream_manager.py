@@ -29,7 +29,7 @@ from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of, reaches
-from ironcurtain.enforcement.sandbox.report import TOLD, Observation, offer_for
+from ironcurtain.enforcement.sandbox.report import TOLD, Observation
 from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.verdict import Verdict
@@ -246,8 +246,8 @@ class UpstreamManager:
             decision: The decision's id, where it was seen of a process that runs for one call.
         """
         if seen.kind in TOLD:
-            command = offer_for(server, seen.text) if seen.kind == "violation" else ""
-            more = f"; if it should: {command}" if command else ""
+            mends = self._launcher.mends(server, seen.text) if seen.kind == "violation" else ""
+            more = f"; if it should: {mends}" if mends else ""
             self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}{more}")
         recorder = self.enforcer.policy.current.recorder
         of = {"decision": decision} if decision else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.reserved_tools import RESERVED
@@ -44,18 +45,18 @@ def disagreements(content: PolicyContent, config: ServerConfig) -> Iterator[Disa
     for name, server in config.servers.items():
         if server.command and server.sandbox is not False:
             reach = reach_of(content, name)
-            yield from _of_network(name, server, reach)
+            yield from _of_network(name, server, reach, config.path)
             yield from _of_places(name, server, reach)
             if _keeps_nothing(content, name, config, reach):
                 yield Disagreement(
                     name,
                     f"server {name}: rules permit tools that change something, and neither they nor its "
                     "configuration name a place to keep that in: it writes its temporary directory alone",
-                    f"If it keeps files, run {command_for(name, '--allow-write', 'DIR')}.",
+                    f"If it keeps files, run {command_for(name, '--allow-write', 'DIR', config.path)}.",
                 )
 
 
-def _of_network(name: str, server: Server, reach: Reach) -> Iterator[Disagreement]:
+def _of_network(name: str, server: Server, reach: Reach, file: Path) -> Iterator[Disagreement]:
     settings = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
     listed = settings.network.allowed_domains
     if listed is None:
@@ -73,7 +74,7 @@ def _of_network(name: str, server: Server, reach: Reach) -> Iterator[Disagreemen
         yield Disagreement(
             name,
             f"server {name}: rules permit it to contact {shown}, and its sandbox does not: it needs names",
-            f"Run {command_for(name, '--allow-domain', 'NAME')} for those that it should.",
+            f"Run {command_for(name, '--allow-domain', 'NAME', file)} for those that it should.",
         )
 
 

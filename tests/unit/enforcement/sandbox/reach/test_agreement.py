@@ -55,7 +55,8 @@ def test_any_host_is_none_to_a_sandbox(project: Project) -> None:
     (line,) = project.told(free)
     assert line == (
         "server fetch: rules permit it to contact any host, and its sandbox does not: it needs names. "
-        "Run `ironcurtain servers add fetch --allow-domain NAME` for those that it should."
+        f"Run `ironcurtain servers add fetch --servers {project.root / 'mcp-servers.json'} "
+        "--allow-domain NAME` for those that it should."
     )
     assert project.told(free, fetch={"network": {"allowedDomains": ["example.com"]}}) == []
     assert project.told(free, fetch=False) == []
@@ -72,7 +73,8 @@ def test_hosts_that_rules_name_are_let_through_unless_a_list_lacks_them(project:
 def test_a_tool_that_changes_something_and_has_no_place_for_it(project: Project) -> None:
     keeps = rule("memory", "allow", tool=["remember"])
     (line,) = project.told(keeps)
-    assert "`ironcurtain servers add memory --allow-write DIR`" in line
+    file = project.root / "mcp-servers.json"
+    assert f"`ironcurtain servers add memory --servers {file} --allow-write DIR`" in line
     assert project.told(keeps, memory={"filesystem": {"allowWrite": ["~/memory"]}}) == []
     assert project.told(rule("no", "deny", tool=["remember"])) == []
 

@@ -1,0 +1,28 @@
+"""What is offered where a sandbox refused something: one permission more, and never the whole home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ironcurtain.enforcement.sandbox.report import offer_for
+
+FILE, HOME = Path("/home/ada/.ironcurtain/clients/c d/mcp-servers.json"), "/home/ada"
+ADD = "`ironcurtain servers add notes --servers '/home/ada/.ironcurtain/clients/c d/mcp-servers.json'"
+BELOW = "shells and programs run what lies directly in the home: have it write in a directory below"
+
+
+@pytest.mark.parametrize(
+    ("violation", "offered"),
+    [
+        ("deny openat /home/ada/notes/n.db", f"{ADD} --allow-write /home/ada/notes`"),
+        ("deny mkdir /srv/notes", f"{ADD} --allow-write /srv/notes`"),
+        ("deny network-outbound example.com:443", f"{ADD} --allow-domain example.com`"),
+        ("deny openat /home/ada/memory.jsonl", BELOW),
+        ("deny mkdir /home/ada", BELOW),
+        ("something else", ""),
+    ],
+)
+def test_what_is_offered(violation: str, offered: str) -> None:
+    assert offer_for("notes", violation, FILE, HOME) == offered
