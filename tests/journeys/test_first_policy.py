@@ -31,7 +31,7 @@ def test_a_first_policy(journey: Callable[..., Journey], packages: Packages) -> 
     you.type("ironcurtain lint")
     you.say("A policy")
     printed = compile_by_hand(
-        you, {"annotate-filesystem-1": annotations_of(you.here), "rules-filesystem": rules()}
+        you, {"annotate-filesystem-1": annotations_of(you.here), "rules-filesystem": rules()}, shown=True
     )
     assert "published generated" in printed
     assert "verified" in you.type("ironcurtain verify")

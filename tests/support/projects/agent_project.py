@@ -84,7 +84,12 @@ def rules(*readable: str, writing: str = "escalate") -> dict[str, Any]:
 
 
 def compile_by_hand(
-    you: Journey, answers: Mapping[str, Any], command: str = COMPILE, *, told: bool = True
+    you: Journey,
+    answers: Mapping[str, Any],
+    command: str = COMPILE,
+    *,
+    told: bool = True,
+    shown: bool = False,
 ) -> str:
     """Compile until no question waits; give each its answer. Return what the last compile printed.
 
@@ -93,6 +98,7 @@ def compile_by_hand(
         answers: By question, what is answered if it is asked.
         command: How is compiled.
         told: Whether it is written down.
+        shown: Whether the answers are written down with it.
     """
     given = dict(answers)
     while True:
@@ -103,4 +109,16 @@ def compile_by_hand(
         assert (code, len(waiting)) == (4, 1), printed
         if told:
             you.transcript.remark(f"The answer goes to `questions/{waiting[0]}.answer.json`.")
-        you.answer(waiting[0], given.pop(waiting[0]))
+        answer = given.pop(waiting[0])
+        if shown:
+            you.shows(_line_by_line(answer))
+        you.answer(waiting[0], answer)
+
+
+def _line_by_line(answer: Mapping[str, list[Any]]) -> str:
+    """Return an answer of lists as JSON, an element a line."""
+    lists = []
+    for key, elements in answer.items():
+        lines = ",\n".join(f"    {json.dumps(each)}" for each in elements)
+        lists.append(f"  {json.dumps(key)}: [\n{lines}\n  ]")
+    return "{\n" + ",\n".join(lists) + "\n}"
