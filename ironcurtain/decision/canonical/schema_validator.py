@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from itertools import islice
@@ -52,7 +53,8 @@ class SchemaValidator:
         def fits(value: JsonValue) -> bool | None:
             _steps.set([0])
             try:
-                return bool(validator.is_valid(value))
+                with _panics_raised():
+                    return bool(validator.is_valid(value))
             except (Unresolvable, RecursionError, _TooCostlyError):
                 return None
 
@@ -61,7 +63,8 @@ class SchemaValidator:
     def problems(self, arguments: dict[str, JsonValue]) -> list[str]:
         """Return what is wrong with the arguments, in plain words; empty if they fit (at most five)."""
         try:
-            return [_in_words(error) for error in islice(self._errors(arguments), _MAX_SHOWN)]
+            with _panics_raised():
+                return [_in_words(error) for error in islice(self._errors(arguments), _MAX_SHOWN)]
         except (Unresolvable, RecursionError):
             return ["the tool's schema refers to something that cannot be followed"]
         except _TooCostlyError:
@@ -70,6 +73,20 @@ class SchemaValidator:
     def _errors(self, arguments: dict[str, JsonValue]) -> Iterator[ValidationError]:
         _steps.set([0])
         yield from self._validator.iter_errors(arguments)
+
+
+@contextmanager
+def _panics_raised() -> Iterator[None]:
+    """Raise RecursionError where Rust panics: references are kept there, and it too can run out of stack.
+
+    A panic is no Exception, and whoever called would be told nothing.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":  # its class can be imported from nowhere
+            raise RecursionError from error
+        raise
 
 
 @lru_cache(maxsize=1024)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pytest
 
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.decision.canonical.schema_patterns import UnusableSchemaError
 from ironcurtain.system import json_text
+
+T = TypeVar("T")
 
 
 def check(schema: dict[str, Any], **arguments: Any) -> list[str]:
@@ -103,6 +106,21 @@ def test_a_reference_that_leads_elsewhere_is_refused(reference: str) -> None:
 
 def test_a_reference_to_itself_ends() -> None:
     assert check({"$ref": "#"}, a=1) == ["the tool's schema refers to something that cannot be followed"]
+
+
+@pytest.mark.parametrize("word", ["not", "allOf"])
+def test_a_reference_to_itself_ends_wherever_the_stack_does(word: str) -> None:
+    # Some of what it goes through is Rust, which panics where its part of the stack is the last.
+    schema = ArgumentSchema({word: {"$ref": "#"} if word == "not" else [{"$ref": "#"}]})
+
+    def below(frames: int, ask: Callable[[], T]) -> T:
+        return below(frames - 1, ask) if frames else ask()
+
+    for frames in range(40):
+        assert below(frames, lambda: schema.problems({})) == [
+            "the tool's schema refers to something that cannot be followed"
+        ]
+        assert below(frames, lambda: schema.checker([schema.schema])({})) is None
 
 
 def test_recursive_schemas_work() -> None:
