@@ -208,8 +208,8 @@ class DirectRequests(Outbound):
         waiting = _Waiting(on_progress)
         self._waiting[number] = waiting
         try:
-            await self._write(line)
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout):  # whoever reads nothing takes no line either
+                await self._write(line)
                 outcome = await waiting.outcome()
         except _GONE:
             raise MCPError.from_error_data(_CLOSED) from None

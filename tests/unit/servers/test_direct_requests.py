@@ -185,3 +185,10 @@ async def test_a_peer_that_takes_no_more_lines_has_closed_the_connection() -> No
     assert await ended(peer, anyio.lowlevel.checkpoint) == CONNECTION_CLOSED
     await peer.requests.notify("notifications/progress", None)
     assert not peer.written
+
+
+async def test_a_request_that_the_peer_does_not_even_take_ends_in_time() -> None:
+    peer = Peer()
+    peer.requests.open(lambda _: anyio.sleep_forever())
+    assert await ended(peer, anyio.lowlevel.checkpoint, timeout=0.05) == REQUEST_TIMEOUT
+    assert not peer.requests.is_waiting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +13,10 @@ from mcp import Client
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
+from mcp.shared.exceptions import MCPError
 from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from ironcurtain.enforcement.proxy.upstream.server_messages import ServerMessages
 from ironcurtain.servers.config_model import Server
@@ -30,6 +32,10 @@ _HTTP_SECONDS = 30.0
 _METHOD = "tools/call"
 _STATELESS = frozenset({"resultType", "inputRequests", "requestState"})
 """Members of a result that mean something in the stateless era only."""
+_RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_TO_WRITE = 5.0
+"""Seconds that a server has to take a request: the session's own time begins when it has, and one that reads
+nothing could keep us waiting for ever."""
 
 
 def client_over(transport: Any, wanted: types.ClientCapabilities, heard: ServerMessages) -> Client:  # noqa: ANN401 - the SDK's transports have no common public type
@@ -84,6 +90,34 @@ def envelope(session: ClientSession, wanted: types.ClientCapabilities) -> dict[s
         types.CLIENT_INFO_META_KEY: _dumped(_US),
         types.CLIENT_CAPABILITIES_META_KEY: _dumped(capabilities),
     }
+
+
+async def request_over(
+    session: ClientSession,
+    request: types.ClientRequest,
+    *,
+    seconds: float,
+    on_progress: ProgressFnT | None = None,
+) -> dict[str, JsonValue]:
+    """Send a request over a session; return its result as the server wrote it.
+
+    Args:
+        session: The session.
+        request: The request.
+        seconds: How long the answer may take.
+        on_progress: Told of progress.
+
+    Raises:
+        MCPError: The server's own error; no answer.
+    """
+    try:
+        async with asyncio.timeout(seconds + _TO_WRITE):
+            result: dict[str, JsonValue] = await session.send_request(  # type: ignore[type-var]
+                request, _RAW, request_read_timeout_seconds=seconds, progress_callback=on_progress
+            )
+    except TimeoutError:
+        raise MCPError(types.REQUEST_TIMEOUT, "the server took no request") from None
+    return result
 
 
 async def call_directly(

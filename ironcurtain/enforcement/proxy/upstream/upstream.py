@@ -23,12 +23,18 @@ from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents, UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.server_messages import ServerMessages
-from ironcurtain.enforcement.proxy.upstream.session import call_directly, client_over, envelope, over_http
+from ironcurtain.enforcement.proxy.upstream.session import (
+    call_directly,
+    client_over,
+    envelope,
+    over_http,
+    request_over,
+)
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import LiveToolInventory, ToolInventory
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
@@ -39,7 +45,6 @@ from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, quoted
 
-_RAW: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _LAST_WORDS = 3
 _MAX_WORDS = 300
 _ASKED_MORE = "the policy lets it ask the client for something else"
@@ -143,12 +148,7 @@ class Upstream:
             UpstreamError: If it is down, dies meanwhile, is too slow or answers nonsense.
         """
         session = await self._connected()
-        sent: Awaitable[dict[str, JsonValue]] = session.send_request(  # type: ignore[type-var]
-            request,
-            _RAW,
-            request_read_timeout_seconds=self._limits.call,
-            progress_callback=on_progress,
-        )
+        sent = request_over(session, request, seconds=self._limits.call, on_progress=on_progress)
         return await self._answer(session, sent)
 
     async def call_tool(
@@ -374,7 +374,7 @@ class Upstream:
         """See whether a server that did not answer lives; if not, it is started again."""
         ping: types.ClientRequest = types.DiscoverRequest() if self.modern else types.PingRequest()
         try:
-            await session.send_request(ping, _RAW, request_read_timeout_seconds=self._limits.pulse)  # type: ignore[type-var]
+            await request_over(session, ping, seconds=self._limits.pulse)
         except MCPError as error:
             if error.error.code in {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED}:
                 self._end("it hangs")

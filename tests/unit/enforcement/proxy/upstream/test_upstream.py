@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,15 +15,18 @@ import anyio
 import mcp_types as types
 import pytest
 from anyio.lowlevel import checkpoint
+from fixtures import plain_server
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.runner import serve_loop
 from mcp.shared.exceptions import MCPError
 from mcp.shared.memory import create_client_server_memory_streams
+from support.deployments.proxied import descendants
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server as Configured
+from ironcurtain.servers.server_process import PipeLimits, ServerProcess, ServerStart
 from ironcurtain.system.structs import replace
 
 pytestmark = pytest.mark.anyio
@@ -94,9 +100,27 @@ class Machine:
         """Hear nothing."""
 
 
+class RealMachine(Machine):
+    """A server in a process of its own, over real pipes.
+
+    Attributes:
+        process: The last one that was started.
+    """
+
+    process: ServerProcess
+
+    @asynccontextmanager
+    async def connect(self, *_: Any, opened: Any, **told: Any) -> AsyncIterator[Any]:
+        self.starts += 1
+        start = ServerStart(sys.executable, [plain_server.__file__])
+        self.process = await ServerProcess.start(start, PipeLimits(grace=0.1))
+        async with opened(self.process, told["on_words"], told["on_end"]) as streams:
+            yield streams
+
+
 @asynccontextmanager
-async def running(machine: Machine) -> AsyncIterator[Upstream]:
-    upstream = Upstream("in", SERVERS, machine, machine, LIMITS)  # type: ignore[arg-type]
+async def running(machine: Machine, limits: UpstreamLimits = LIMITS) -> AsyncIterator[Upstream]:
+    upstream = Upstream("in", SERVERS, machine, machine, limits)  # type: ignore[arg-type]
     async with anyio.create_task_group() as tasks:
         with anyio.fail_after(90):
             assert upstream.reason == "it has not been started"
@@ -263,3 +287,22 @@ async def test_a_server_for_one_call_that_is_called_off() -> None:
 def only_for_one_call(machine: Machine, limits: UpstreamLimits) -> Upstream:
     usual = Upstream("in", SERVERS, machine, machine, limits)  # type: ignore[arg-type]
     return usual.for_one_call(machine, machine, ["/work"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("is_call", [True, False])
+async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bool) -> None:
+    machine = RealMachine()
+    async with running(machine, replace(LIMITS, call=0.5, pulse=0.5)) as upstream:
+        await until(lambda: not upstream.reason)
+        for each in descendants(machine.process.process.pid):
+            os.kill(each, signal.SIGSTOP)
+        # More than the pipe and what asyncio keeps of it: whoever writes after that waits.
+        params = {"name": "echo", "arguments": {"text": "x" * 500_000}}
+        call = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
+        for _ in range(2):
+            with pytest.raises(UpstreamError, match=r"no answer within|is not running|before it answered"):
+                await (upstream.call_tool(params) if is_call else upstream.request(call))
+        await until(lambda: machine.starts == 2 and not upstream.reason)
+        answer = await upstream.call_tool({"name": "echo", "arguments": {"text": "anew"}})
+    assert answer["structuredContent"] == {"text": "anew"}
+    assert "server in: it hangs; it is started again in 0.01 s" in machine.said
