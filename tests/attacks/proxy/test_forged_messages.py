@@ -152,6 +152,27 @@ def test_a_call_that_is_written_in_two_ways(place: Place, raw: RawClient, params
     assert (answer["id"], is_refused(answer)) == ("3", False)
 
 
+@pytest.mark.parametrize("text", ['"cut \\ud83d"', "[" * 300 + "]" * 300])
+def test_a_call_that_cannot_be_read_is_answered_by_its_number(raw: RawClient, text: str) -> None:
+    answer = raw.ask("unread", "tools/call", f'{{"name": "fix__echo", "arguments": {{"text": {text}}}}}')
+    assert (answer["id"], is_refused(answer)) == ("unread", True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'{"jsonrpc": "2.0", "id": 5, "result": {"text": "cut \ud83d"}}',
+        r'{"jsonrpc": "2.0", "id": "cut \ud83d", "method": "ping"}',
+        r'["cut \ud83d"]',
+        '{"jsonrpc": "2.0", "id": 5, "method": "ping"',
+    ],
+)
+def test_what_cannot_be_read_and_has_no_number_is_answered_by_none(raw: RawClient, line: str) -> None:
+    raw.write(line)
+    answer = raw.read()
+    assert (answer["id"], "error" in answer) == (None, True)
+
+
 @pytest.mark.parametrize("id_", [True, None, 1.5, [1], {}])
 def test_a_call_whose_number_is_none(place: Place, raw: RawClient, id_: object) -> None:
     raw.write(json.dumps({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": PARAMS}))

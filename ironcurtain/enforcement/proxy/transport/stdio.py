@@ -8,6 +8,7 @@ they were written.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import queue
 import select
@@ -18,6 +19,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import anyio
+from mcp.shared.dispatcher import as_request_id
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
@@ -56,7 +58,7 @@ async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIte
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
-                    await writer.write(_PARSE_FAILED)
+                    await writer.write(_parse_failed(line))
                     continue
                 if direct.heard(message):
                     continue
@@ -82,12 +84,22 @@ async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIte
         received.close()
 
 
-_PARSE_FAILED = (
-    JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=PARSE_ERROR, message="Parse error"))
-    .model_dump_json(by_alias=True)
-    .encode()
-    + b"\n"
-)
+def _parse_failed(line: bytes) -> bytes:
+    """Return the answer to a line that is no message: to its number, if it is a request that has one.
+
+    Python reads more than the protocol's models: half a character, as whoever cuts a text may leave it.
+    """
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    is_request = isinstance(message, dict) and isinstance(message.get("method"), str)
+    failed = partial(JSONRPCError, jsonrpc="2.0", error=ErrorData(code=PARSE_ERROR, message="Parse error"))
+    try:
+        answer = failed(id=as_request_id(message.get("id")) if is_request else None).model_dump_json()
+    except ValueError:  # a number with half a character
+        answer = failed(id=None).model_dump_json()
+    return answer.encode() + b"\n"
 
 
 class _Writer(MessageSink):
