@@ -10,7 +10,8 @@ ask meanwhile, goes this way instead; everything else is the session's.
     requests.close()                            # the transport, when nothing more comes
 
 `send_raw_request` keeps the contract of the SDK's dispatcher: time-outs, cancellation, progress and errors
-are what the same request through the session would cause. What goes out is written at once; what comes in,
+are what the same request through the session would cause, but that its time begins before it is written:
+whoever reads nothing takes no request, either. What goes out is written at once; what comes in,
 the transport shows here first, and hands on to the session what is not for here. Numbers of requests tell
 the two apart: the session counts from 1.
 """
