@@ -48,7 +48,8 @@ Write = Callable[[bytes], Awaitable[None]]
 _FIRST = 1_000_000_000
 """The number of the first request: no session comes so far, and every language's integers do."""
 _LAST_WORD = 5.0
-_CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+"""What a request ends with that gets no answer, as in the SDK; servers have errors of that code, too."""
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _ANSWER = frozenset({"jsonrpc", "id", "result"})
 
@@ -121,7 +122,7 @@ class DirectRequests(Outbound):
         """Send none any more; whoever waits for an answer gets none."""
         self._write = None
         for waiting in self._waiting.values():
-            waiting.came.put_nowait(_CLOSED)
+            waiting.came.put_nowait(CLOSED)
         self._waiting.clear()
 
     @property
@@ -197,7 +198,7 @@ class DirectRequests(Outbound):
             MCPError: The other side's error; that it has gone; that it gave no answer in time.
         """
         if self._write is None:
-            raise MCPError.from_error_data(_CLOSED)
+            raise MCPError.from_error_data(CLOSED)
         await checkpoint_if_cancelled()
         number, options = next(self._numbers), opts or {}
         on_progress, timeout = options.get("on_progress"), options.get("timeout")
@@ -213,7 +214,7 @@ class DirectRequests(Outbound):
                 await self._write(line)
                 outcome = await waiting.outcome()
         except _GONE:
-            raise MCPError.from_error_data(_CLOSED) from None
+            raise MCPError.from_error_data(CLOSED) from None
         except TimeoutError:
             with anyio.move_on_after(_LAST_WORD):
                 await self._call_off(number, f"timed out after {timeout}s")

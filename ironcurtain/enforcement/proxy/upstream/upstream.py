@@ -40,11 +40,13 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause
-from ironcurtain.servers.direct_requests import DirectRequests
+from ironcurtain.servers.direct_requests import CLOSED, DirectRequests
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, quoted
 
+_TIMER = 0.01
+"""Seconds by which a timer may end early."""
 _LAST_WORDS = 3
 _MAX_WORDS = 300
 _ASKED_MORE = "the policy lets it ask the client for something else"
@@ -173,15 +175,17 @@ class Upstream:
         self, session: ClientSession, sent: Awaitable[dict[str, JsonValue]]
     ) -> dict[str, JsonValue]:
         """Return a request's result, or say in words of ours why there is none."""
+        latest = anyio.current_time() + self._limits.call - _TIMER
         try:
             return await sent
         except MCPError as error:
-            if error.error.code == types.CONNECTION_CLOSED and self._session is not session:
+            if _is_end(error) and self._session is not session:
                 raise UpstreamError(f"the server ended before it answered ({self._reason})") from None
-            if error.error.code == types.CONNECTION_CLOSED:
+            if _is_end(error):
                 self._lost("it closed the connection")
                 raise UpstreamError("the server ended before it answered") from None
-            if error.error.code == types.REQUEST_TIMEOUT:
+            # Before that, the error is the server's own, whatever its code says.
+            if error.error.code == types.REQUEST_TIMEOUT and anyio.current_time() >= latest:
                 await self._check_pulse(session)
                 raise UpstreamError(
                     f"the server gave no answer within {self._limits.call:g} seconds"
@@ -376,7 +380,7 @@ class Upstream:
         try:
             await request_over(session, ping, seconds=self._limits.pulse)
         except MCPError as error:
-            if error.error.code in {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED}:
+            if error.error.code == types.REQUEST_TIMEOUT or _is_end(error):
                 self._end("it hangs")
 
     def _on_words(self, words: str) -> None:
@@ -397,3 +401,8 @@ class Upstream:
                 tasks.start_soon(self._heard.listen, client, self._subscribed)
                 await self._subscriptions_changed.wait()
                 tasks.cancel_scope.cancel()
+
+
+def _is_end(error: MCPError) -> bool:
+    """Tell whether the connection ended, and the server gave no answer."""
+    return (error.error.code, error.error.message) == (CLOSED.code, CLOSED.message)

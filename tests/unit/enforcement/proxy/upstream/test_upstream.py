@@ -306,3 +306,18 @@ async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bo
         answer = await upstream.call_tool({"name": "echo", "arguments": {"text": "anew"}})
     assert answer["structuredContent"] == {"text": "anew"}
     assert "server in: it hangs; it is started again in 0.01 s" in machine.said
+
+
+@pytest.mark.parametrize("is_call", [True, False])
+@pytest.mark.parametrize("code", [types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT])
+async def test_a_servers_own_error_is_not_its_end(code: int, is_call: bool) -> None:
+    machine, error = RealMachine(), {"code": code, "message": "out of stock"}
+    async with running(machine) as upstream:
+        await until(lambda: not upstream.reason)
+        params = {"name": "raise", "arguments": error}
+        call = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
+        with pytest.raises(MCPError, match="out of stock") as raised:
+            await (upstream.call_tool(params) if is_call else upstream.request(call))
+        assert raised.value.error.code == code
+        await upstream.call_tool({"name": "echo", "arguments": {}})
+    assert machine.starts == 1
