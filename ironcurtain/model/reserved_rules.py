@@ -245,6 +245,14 @@ def kind_of(name: str) -> RuleKind | None:
     return rule.facts.kind if rule is not None else None
 
 
+_BESIDE_THE_POLICY = frozenset({RuleKind.ENGINE, RuleKind.PROXY, RuleKind.SANDBOX, RuleKind.INTERNAL})
+
+
+def is_of_policy(name: str) -> bool:
+    """Tell whether policy and structural checks decide by a rule: no failure, and not the proxy itself."""
+    return kind_of(name) not in _BESIDE_THE_POLICY
+
+
 def is_custom(name: str) -> bool:
     """Tell whether a decision's rule is of a custom module, whose names `decision.rego` forms."""
     return name.startswith(_CUSTOM)

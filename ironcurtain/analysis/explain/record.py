@@ -16,7 +16,7 @@ from ironcurtain.decision.roles import NONE
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.errors import BundleIntegrityError, EvidenceError
 from ironcurtain.model.decision import Decision, ResourceDecision
-from ironcurtain.model.reserved_rules import ReservedRule
+from ironcurtain.model.reserved_rules import ReservedRule, is_of_policy
 from ironcurtain.policy import Policy
 from ironcurtain.system.text import visible
 
@@ -66,6 +66,12 @@ def explain_recorded(
         BundleIntegrityError: If the policy is of another revision than the record.
         EvidenceError: If the record does not hold what is needed; others as `Policy.load`.
     """
+    if not is_of_policy(record.rule):
+        raise EvidenceError(
+            f"the record {visible(record.id)} holds no decision of the policy to explain: "
+            f"it is {record.verdict} by {visible(record.rule)}",
+            hint=f"Its reason: {visible(record.reason)}",
+        )
     call = recorded_call(record)
     with load() as policy:
         if policy.revision != record.revision:

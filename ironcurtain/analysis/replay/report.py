@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
-from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.text import counted, visible
@@ -79,13 +78,7 @@ class Replay(Frozen):
 
 
 _SHOWN_IDS = 10
-_NOT_OF_THE_POLICY = frozenset({RuleKind.ENGINE, RuleKind.PROXY, RuleKind.SANDBOX, RuleKind.INTERNAL})
 _SEVERAL = "several"
-
-
-def is_decided(record: DecisionRecord) -> bool:
-    """Tell whether a record holds a decision of policy and structural checks."""
-    return kind_of(record.rule) not in _NOT_OF_THE_POLICY
 
 
 def summed_up(

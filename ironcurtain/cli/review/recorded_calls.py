@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from ironcurtain.analysis.replay.replay import Replayer
-from ironcurtain.analysis.replay.report import is_decided
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.this_host import ThisHost
@@ -15,6 +14,7 @@ from ironcurtain.enforcement.audit.reader import read_records, verify
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import AuditError
+from ironcurtain.model.reserved_rules import is_of_policy
 from ironcurtain.system.text import visible
 
 
@@ -38,7 +38,7 @@ def recorded_decisions(
         )
     records = [line.record for line in read_records(place)]
     decisions = [record for record in records if isinstance(record, DecisionRecord)]
-    decided = [record for record in decisions if is_decided(record)]
+    decided = [record for record in decisions if is_of_policy(record.rule)]
     return place, decided, len(decisions) - len(decided)
 
 

@@ -16,6 +16,7 @@ from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import session_log
 from ironcurtain.enforcement.audit.recorder import Recorder
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.policy import Policy
 
 DENIED = ("filesystem", "write_file", '{"path": "~/Documents/a", "content": "x"}')
@@ -118,8 +119,11 @@ def test_wrong_usage(arguments: tuple[str, ...], inside: Inside, home: Path) -> 
 # -- records -------------------------------------------------------------------------------------
 
 
+OUT_OF_REACH = {"rule": ReservedRule.SANDBOX_OUT_OF_REACH.value, "reason": "its sandbox does not reach it"}
+
+
 def write_log(home: Path) -> Path:
-    """Decide two calls, and record them as the proxy does."""
+    """Decide two calls, and record them as the proxy does; the second one also as one that it refused."""
     place = session_log(home.parent / "audit", "work")
     with Policy.load(SHIPPED, home=home, sandbox=home.parent / "work") as policy:
         recorder = Recorder(PolicyContent.of(policy.bundle), policy.loaded)
@@ -130,6 +134,11 @@ def write_log(home: Path) -> Path:
                     call = Call(DENIED[0], DENIED[1], arguments)
                     decision = await policy.adecide(DENIED[0], DENIED[1], arguments)
                     ready = prepare(call, policy.loaded)
+                    if number:  # as the proxy refuses what a server's sandbox does not reach
+                        beyond = decision.model_copy(update=OUT_OF_REACH)
+                        await log.decision(
+                            recorder.decision(call, ready, beyond, id_="beyond", forwarded=False)
+                        )
                     record = recorder.decision(call, ready, decision, id_=f"d{number}", forwarded=False)
                     await log.decision(record)
 
@@ -159,6 +168,10 @@ def test_a_record_is_decided_again(inside: Inside, home: Path) -> None:
     assert agent.out.endswith("Decision: d1\n")
     assert explain(inside, home, "--record", str(log), "--id", "none").codes == ["IC1001"]
     assert explain(inside, home, "--record", str(log), "--id", "d0").codes == ["IC1402"]
+    beyond = explain(inside, home, "--record", str(log), "--id", "beyond")
+    assert (beyond.code, beyond.out, beyond.codes) == (2, "", ["IC1402"])
+    assert "holds no decision of the policy to explain: it is deny by sandbox-out-of-reach" in beyond.err
+    assert "Its reason: its sandbox does not reach it" in beyond.err
 
 
 def test_another_revision_is_refused_unless_asked_for_today(inside: Inside, home: Path) -> None:
