@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ironcurtain.enforcement.sandbox.programs import program_places
-from ironcurtain.enforcement.sandbox.reach.opened import Kept, is_in, opened_by, personal_places
+from ironcurtain.enforcement.sandbox.reach.opened import Kept, Opened, is_in, opened_by, personal_places
 from ironcurtain.enforcement.sandbox.reach.reach import WITHOUT_POLICY, Reach
 from ironcurtain.enforcement.sandbox.reach.repositories import closed_to_strangers, code_of_repositories
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
@@ -119,53 +119,82 @@ def build_profile(
     Raises:
         ServerConfigError: If the configuration opens one of the system's own places.
     """
-    wanted = _Wanted.of(server, inputs)
-    reach, home = inputs.reach(name), _real(inputs.home)
-    running = runtime_directory()
-    # A server has its part of what runs; `contained` hides the rest, also of what is made later.
-    ours = [real for path in [*inputs.own, *inputs.configuration] if (real := _real(path)) != running]
-    _check_own(name, [*wanted.allow_read, *wanted.allow_write], [*ours, running])
-    secrets = [_real(path) for path in sign_ins(inputs.home)]
-    session = [_real(inputs.workspace)] if inputs.workspace and reach.session else []
-    kept = _kept(wanted, [*ours, *secrets, running], session, inputs)
-    opened = opened_by(reach, home, lambda named: _paths(inputs, named), kept)
-    own = program_places(server, inputs.directory, home)
-    writable = [*session, *wanted.allow_write, *opened.writable]
+    found = _Found.of(name, server, inputs)
     if sys.platform == "darwin":
-        _check_running(name, running, writable)
-    broker = [path for path in personal_places(home) if not (opened.anywhere or is_in(path, opened.reads))]
-    taken = [*opened.hidden, *inputs.hidden]
-    shown = [*own, *([runtime] if runtime else []), *opened.reads, *opened.writable]
-    shown = [path for path in shown if is_in(path, [*broker, *taken])]
-    readable = [*wanted.allow_read, *session, *(path for path in shown if not is_in(path, kept.unread))]
-    taken = [path for path in taken if path not in readable and path not in writable]
-    hidden = [*ours, *secrets, *wanted.deny_read, *broker, *taken]
-    sealed = [path for path in broker if path not in writable]
-    code = code_of_repositories([*session, *wanted.allow_write, *opened.writes], home=inputs.home)
-    closed = [] if reach.repositories else closed_to_strangers(writable)
-    closed = [path for path in closed if not any(each.is_relative_to(path) for each in wanted.allow_write)]
-    code = [path for path in (*code, *opened.held) if not is_in(path, closed)]
-    protected = [real for path in inputs.protected if (real := _real(path)) != running]
-    held = [
-        *_once([*protected, *ours], opened.held, [*session, *wanted.allow_write, *opened.writes]),
-        *wanted.deny_write,
-        *opened.kept,
-        *inputs.held,
-        *closed,
-        *[path for path in code if path not in wanted.allow_write],
-        *[path for path in (own if programs is None else programs) if is_in(path, opened.writable)],
-    ]
-    shared = [*(_real(inputs.home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
-    allowed, denied = _domains(server, reach)
+        _check_running(name, found.writable)
+    readable = _readable(found, runtime)
+    held = _held(found, inputs, found.program if programs is None else programs)
+    allowed, denied = _domains(server, found.reach)
     return Profile(
         allow_read=_existing(readable),
-        deny_read=_existing(hidden),
-        allow_write=_existing(writable),
-        deny_write=(*_inside(held, writable, session), *_existing(shared)),
+        deny_read=_existing(_hidden(found, readable)),
+        allow_write=_existing(found.writable),
+        deny_write=(*_inside(held, found.writable, found.session), *_existing(_shared(inputs.home))),
         allowed_domains=allowed,
         denied_domains=denied,
-        sealed=tuple(sealed),
+        sealed=tuple(path for path in found.personal if path not in found.writable),
     )
+
+
+class _Found(Struct):
+    """What a profile is made of; real paths.
+
+    Attributes:
+        reach: What rules could let the server reach.
+        wanted: What its configuration says.
+        ours: The system's own places and what it is configured by, without what runs.
+        secrets: Keys and sign-ins.
+        session: The session's directory, where the server has it.
+        kept: What no rule opens.
+        opened: What rules open.
+        program: What the server's program is made of.
+        personal: The home and people's directories, hidden as a whole: none where rules let be read anywhere.
+        taken: What else is hidden unless something opens it.
+    """
+
+    reach: Reach
+    wanted: _Wanted
+    ours: list[Path]
+    secrets: list[Path]
+    session: list[Path]
+    kept: Kept
+    opened: Opened
+    program: list[Path]
+    personal: list[Path]
+    taken: list[Path]
+
+    @classmethod
+    def of(cls, name: str, server: Server, inputs: SandboxInputs) -> _Found:
+        wanted, reach, home = _Wanted.of(server, inputs), inputs.reach(name), _real(inputs.home)
+        ours, running = _without_running([*inputs.own, *inputs.configuration]), runtime_directory()
+        _check_own(name, [*wanted.allow_read, *wanted.allow_write], [*ours, running])
+        secrets = [_real(path) for path in sign_ins(inputs.home)]
+        session = [_real(inputs.workspace)] if inputs.workspace and reach.session else []
+        kept = _kept(wanted, [*ours, *secrets, running], session, inputs)
+        opened = opened_by(reach, home, lambda named: _paths(inputs, named), kept)
+        places = [] if opened.anywhere else personal_places(home)
+        return cls(
+            reach=reach,
+            wanted=wanted,
+            ours=ours,
+            secrets=secrets,
+            session=session,
+            kept=kept,
+            opened=opened,
+            program=program_places(server, inputs.directory, home),
+            personal=[path for path in places if not is_in(path, opened.reads)],
+            taken=[*opened.hidden, *inputs.hidden],
+        )
+
+    @property
+    def named(self) -> list[Path]:
+        """What can be written because something names it."""
+        return [*self.session, *self.wanted.allow_write, *self.opened.writes]
+
+    @property
+    def writable(self) -> list[Path]:
+        """All that can be written, but for what is held."""
+        return [*self.session, *self.wanted.allow_write, *self.opened.writable]
 
 
 def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], inputs: SandboxInputs) -> Kept:
@@ -175,6 +204,58 @@ def _kept(wanted: _Wanted, closed: list[Path], session: list[Path], inputs: Sand
         projects=tuple({_real(path).parent for path in inputs.configuration}),
         session=tuple(session),
     )
+
+
+def _without_running(paths: Iterable[Path]) -> list[Path]:
+    """Return real paths without the directory of what runs.
+
+    A server has its part of that; `contained` hides the rest, also of what is made later.
+    """
+    running = runtime_directory()
+    return [real for path in paths if (real := _real(path)) != running]
+
+
+def _readable(found: _Found, runtime: Path | None) -> list[Path]:
+    """Return what can be read in what is hidden: what is named, and what the server runs and works with."""
+    needed = [*found.program, *([runtime] if runtime else []), *found.opened.reads, *found.opened.writable]
+    hidden = [*found.personal, *found.taken]
+    shown = [path for path in needed if is_in(path, hidden) and not is_in(path, found.kept.unread)]
+    return [*found.wanted.allow_read, *found.session, *shown]
+
+
+def _hidden(found: _Found, readable: list[Path]) -> list[Path]:
+    """Return what cannot be read: what is kept from every server or hidden, where nothing opens it."""
+    taken = [path for path in found.taken if path not in readable and path not in found.writable]
+    return [*found.ours, *found.secrets, *found.wanted.deny_read, *found.personal, *taken]
+
+
+def _held(found: _Found, inputs: SandboxInputs, programs: Iterable[Path]) -> list[Path]:
+    """Return what cannot be written, be it in what can be written or not."""
+    opened = found.opened
+    return [
+        *_once([*_without_running(inputs.protected), *found.ours], opened.held, found.named),
+        *found.wanted.deny_write,
+        *opened.kept,
+        *inputs.held,
+        *_code(found, inputs.home),
+        *[path for path in programs if is_in(path, opened.writable)],
+    ]
+
+
+def _code(found: _Found, home: Path) -> list[Path]:
+    """Return what of repositories is not written: their code.
+
+    Those that are none of the server's business are held as a whole, unless the configuration opens a part.
+    """
+    written = found.wanted.allow_write
+    strange = [] if found.reach.repositories else closed_to_strangers(found.writable)
+    closed = [path for path in strange if not any(each.is_relative_to(path) for each in written)]
+    code = [*code_of_repositories(found.named, home=home), *found.opened.held]
+    return [*closed, *(path for path in code if not is_in(path, closed) and path not in written)]
+
+
+def _shared(home: Path) -> list[Path]:
+    return [*(_real(home / path) for path in _SHARED), Path(_SHARED_TEMPORARY)]
 
 
 def _once(paths: list[Path], held: Iterable[Path], writable: list[Path]) -> list[Path]:
@@ -240,8 +321,9 @@ def shown_sign_ins(server: Server, inputs: SandboxInputs) -> list[Path]:
     return [*inside, *(each for each in shown if any(path in each.parents for path in there))]
 
 
-def _check_running(name: str, running: Path, writable: list[Path]) -> None:
+def _check_running(name: str, writable: list[Path]) -> None:
     """Refuse to open what holds the files of what runs: there no part of a denied whole can be given back."""
+    running = runtime_directory()
     opened = next((path for path in writable if running.is_relative_to(path)), None)
     if opened is not None:
         raise ServerConfigError(
