@@ -65,7 +65,7 @@ from ironcurtain.compiler.verify.verify import report_lines
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.sandbox.reach.agreement import disagreements
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import OpenQuestionError, VerificationError
@@ -153,7 +153,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         OpenQuestionError: If a person has to decide something first; progress shows the questions.
     """
     stages = Stages(progress, STAGES)
-    starter = contained_visits(partial(_note, progress))
+    starter = contained_launcher(partial(_note, progress))
     cache = AnswerCache(sources.answers, sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bench.figures import Figures, measure
 
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.tool_lists.listing import list_tools
 from ironcurtain.servers.tools import saved_document
@@ -37,7 +37,7 @@ def copy_with_saved_tools(project: Path) -> None:
     shutil.copytree(ROOT / "generated", project / "generated")
     servers = json.loads((ROOT / "mcp-servers.json").read_text())
     for name, tools in list_tools(
-        load_servers(ROOT / "mcp-servers.json"), contained_visits(lambda _: None)
+        load_servers(ROOT / "mcp-servers.json"), contained_launcher(lambda _: None)
     ).items():
         (project / f"{name}.json").write_text(json.dumps(saved_document(tools)))
         servers["mcpServers"][name]["tools"] = f"{name}.json"

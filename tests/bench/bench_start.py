@@ -16,7 +16,7 @@ from bench.figures import Figures, measure
 from support.documentation.transcript import ROOT
 from support.projects.shipped import GENERATED
 
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.engine.locate import find
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.tool_lists.listing import list_tools
@@ -85,7 +85,7 @@ def test_compile_of_what_is_unchanged(tmp_path: Path, figures: Figures) -> None:
     config = load_servers(tmp_path / "mcp-servers.json")
 
     def servers() -> None:
-        assert list_tools(config, contained_visits(lambda _: None))
+        assert list_tools(config, contained_launcher(lambda _: None))
 
     plain, whole = measure(servers, ours("compile", "--locked", cwd=tmp_path), repetitions=REPETITIONS)
     figures.add("`compile --locked` / starting its servers alone", whole.per(plain), 1.5, f"{whole}; {plain}")

@@ -188,7 +188,7 @@ class _Attack:
             if decision.verdict is not Verdict.DENY and isinstance(ready[id_], Prepared):
                 sent.setdefault(call.server, []).append(_Sent(call, decision))
         outcomes = {
-            server: asyncio.run(self._visit(server, permitted)) for server, permitted in sorted(sent.items())
+            server: asyncio.run(self._send_all(server, judged)) for server, judged in sorted(sent.items())
         }
         return Live(
             isolation={server: outcome.isolation for server, outcome in outcomes.items()},
@@ -233,7 +233,7 @@ class _Attack:
             if changed is not None and spelling.scene is not Scene.FOLDED:
                 yield CallStep(server, tool, changed)
 
-    async def _visit(self, server: str, calls: Sequence[_Sent]) -> _Outcome:
+    async def _send_all(self, server: str, calls: Sequence[_Sent]) -> _Outcome:
         """Send calls to one contained server one by one, each to the directory in its initial state."""
         words, strays, answered = LastWords(), [], 0
         inputs = SandboxInputs(

@@ -62,14 +62,14 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.cli.run.fetching import say, visits
+    from ironcurtain.cli.run.fetching import say, server_launcher
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.tool_lists.recorded import list_or_recorded
 
     project = read_project(config)
     tools = list_or_recorded(
         load_servers(project.path("servers")),
-        visits(),
+        server_launcher(),
         project.path("output"),
         say,
         only=servers or None,

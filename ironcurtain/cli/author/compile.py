@@ -226,10 +226,10 @@ def _lists_ahead(servers: str, *, saved: bool, offline: bool) -> Iterator[ListsA
     if offline:
         yield None
         return
-    from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+    from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
     from ironcurtain.servers.tool_lists.ahead import listing_ahead
 
-    with listing_ahead(Path(servers), contained_visits, saved=saved) as ahead:
+    with listing_ahead(Path(servers), contained_launcher, saved=saved) as ahead:
         yield ahead
 
 

@@ -179,7 +179,7 @@ def refresh(
 
 def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListContext:
     from ironcurtain.cli.author.authoring import project_clauses
-    from ironcurtain.cli.run.fetching import visits
+    from ironcurtain.cli.run.fetching import server_launcher
     from ironcurtain.compiler.lists.resolve import ListContext
     from ironcurtain.decision.roles import Registry
     from ironcurtain.model.annotations import Annotations
@@ -187,7 +187,7 @@ def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) 
     from ironcurtain.servers.tool_lists.listing import list_tools
     from ironcurtain.system.files import load
 
-    servers, starter = load_servers(project.path("servers")), visits()
+    servers, starter = load_servers(project.path("servers")), server_launcher()
     annotations = project.path("output") / "tool-annotations.json"
     return ListContext(
         servers=servers,

@@ -66,14 +66,14 @@ def command(
     from ironcurtain.analysis.drift.report import text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.cli.review.policy_argument import opa_command, read_policy
-    from ironcurtain.cli.run.fetching import visits
+    from ironcurtain.cli.run.fetching import server_launcher
     from ironcurtain.compiler.annotate.tool_texts import text_findings
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.tool_lists.listing import list_reachable
 
     policy = read_policy(bundle, config, scenarios, **trust)
     configured = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
-    live, failed = list_reachable(configured, visits(), only=only or None, timeout=timeout)
+    live, failed = list_reachable(configured, server_launcher(), only=only or None, timeout=timeout)
     report = drift(PolicyContent.of(policy.bundle), live, text_findings)
     if report.tools:
         report = touched(report, policy.bundle, policy.world, opa_command(opa))

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli.options.project import read_project
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import Exit, IronCurtainError, ServerConfigError, UsageError, raise_all
 from ironcurtain.integrations.clients import servers_file
 from ironcurtain.servers.config_model import Server, Servers
@@ -139,6 +139,6 @@ def say(text: str) -> None:
     click.echo(printable(f"note: {text}"), err=True)
 
 
-def visits() -> ServerLauncher:
+def server_launcher() -> ServerLauncher:
     """Return what starts servers, and says on stderr what has to be known of their sandbox."""
-    return contained_visits(say)
+    return contained_launcher(say)

@@ -101,7 +101,7 @@ def add(
     from ironcurtain.cli.author.annotate import annotate_tools, annotation_lines
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.cli.run.fetching import visits
+    from ironcurtain.cli.run.fetching import server_launcher
     from ironcurtain.cli.run.server_entry import entry_of, fetched_of, permit, proposed, write_down
     from ironcurtain.integrations.clients.servers_file import Permissions
     from ironcurtain.servers.config import check_servers
@@ -123,7 +123,7 @@ def add(
     file, document = project.path("servers"), proposed(project, name, entry)
     fetched = fetched_of(project, name, document.servers[name])
     lock = with_fetched(read_lock(file), fetched)
-    tools = list_tools(check_servers(document, file, lock), visits(), only=[name], timeout=timeout)
+    tools = list_tools(check_servers(document, file, lock), server_launcher(), only=[name], timeout=timeout)
     _say(f"read: {counted(len(tools[name]), 'tool')} of {name}")
     if write_down(project, name, entry, fetched):
         _say(f"written: {name} in {file.name}")

@@ -59,7 +59,7 @@ def command(*, server: str, servers: str, timeout: float, sample: tuple[str, str
     \b
     Exit: 0 printed or kept, 2 wrong configuration or sample, 3 the server failed.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.run.fetching import visits
+    from ironcurtain.cli.run.fetching import server_launcher
     from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.tool_lists.listing import list_tools
     from ironcurtain.servers.tools import saved_document
@@ -67,7 +67,8 @@ def command(*, server: str, servers: str, timeout: float, sample: tuple[str, str
     config = load_servers(Path(servers))
     for note in config.notes:
         click.echo(f"note: {note}", err=True)
-    tools = list_tools(config, visits(), only=[server], saved=sample is not None, timeout=timeout)[server]
+    listed = list_tools(config, server_launcher(), only=[server], saved=sample is not None, timeout=timeout)
+    tools = listed[server]
     if sample is None:
         print_json(saved_document(tools))
     else:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-def contained_visits(say: Callable[[str], None]) -> ServerLauncher:
+def contained_launcher(say: Callable[[str], None]) -> ServerLauncher:
     """Return what starts servers as their configuration wants them contained; there is no way around it.
 
     No rule speaks of a server here, and it has no session: it sees nothing of the home but its own program,

@@ -22,7 +22,7 @@ from ironcurtain.enforcement.sandbox.reach.agreement import disagreements, reach
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.report import offer_for
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import (
     ExtraMissingError,
     FetchError,
@@ -114,7 +114,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
         yield from failed("proxy", error)
     told: list[str] = []
     try:
-        live, broken = list_reachable(config, contained_visits(told.append), timeout=installation.timeout)
+        live, broken = list_reachable(config, contained_launcher(told.append), timeout=installation.timeout)
     except SandboxMissingError:
         live, broken = _uncontained(installation, config)
     for name in config.servers:
@@ -168,7 +168,7 @@ def _uncontained(
 ) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
     """Read the servers that need not be contained."""
     free = [name for name, each in config.servers.items() if each.sandbox is False or not each.command]
-    return list_reachable(config, contained_visits(lambda _: None), only=free, timeout=installation.timeout)
+    return list_reachable(config, contained_launcher(lambda _: None), only=free, timeout=installation.timeout)
 
 
 def _tried(told: list[str], file: Path, home: str) -> Iterator[Diagnosis]:

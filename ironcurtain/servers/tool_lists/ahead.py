@@ -1,6 +1,6 @@
 """Reading the tool lists of live servers while the rest of a program is loaded, and its files are read.
 
-    with listing_ahead(Path("mcp-servers.json"), contained_visits) as ahead:
+    with listing_ahead(Path("mcp-servers.json"), contained_launcher) as ahead:
         ...                                    # all that needs no list
         list_tools(config, starter, read=ahead.reader(say))
 
@@ -20,27 +20,27 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT, LiveReader, is_started
-from ironcurtain.servers.tool_lists.live import Each, Listener, Outcome, list_each, list_side_by_side
+from ironcurtain.servers.tool_lists.live import Listener, Outcome, Outcomes, list_each, list_side_by_side
 from ironcurtain.system.background import process_scope
 from ironcurtain.system.loop_thread import loop_thread
 from ironcurtain.system.structs import replace
 
-Visits = Callable[[Callable[[str], None]], ServerLauncher]
+MakeLauncher = Callable[[Callable[[str], None]], ServerLauncher]
 """Makes what starts servers, given who is told what a person must know of that."""
 
 
 @contextmanager
-def listing_ahead(path: Path, visits: Visits, *, saved: bool = False) -> Iterator[ListsAhead]:
+def listing_ahead(path: Path, make_launcher: MakeLauncher, *, saved: bool = False) -> Iterator[ListsAhead]:
     """Start the servers that a file names, and read their lists; where an error leaves the block, end that.
 
     Args:
         path: The servers' file. One that cannot be used is left to whoever reads it next.
-        visits: Makes what starts the servers.
+        make_launcher: Makes what starts the servers.
         saved: Prefer a server's saved `tools` file where it has one.
     """
     with loop_thread() as portal:
         ahead = ListsAhead(_started_servers(path, saved=saved))
-        reading = portal.start_task_soon(ahead.read, visits)
+        reading = portal.start_task_soon(ahead.read, make_launcher)
         try:
             # What is loaded in this thread would hold up the other one.
             ahead.started.result()
@@ -75,10 +75,10 @@ class ListsAhead(Listener):
     def __init__(self, config: ServerConfig | None) -> None:
         self.started: Future[None] = Future()
         self._config = config
-        self._lists: Future[Each] = Future()
+        self._lists: Future[Outcomes] = Future()
         self._waiting = set(config.servers) if config is not None else set()
         self._ended: Future[None] = Future()
-        self._each: Each = {}
+        self._each: Outcomes = {}
         self._notes: list[str] = []
         self._say: Callable[[str], None] | None = None
 
@@ -89,7 +89,7 @@ class ListsAhead(Listener):
             say: Told what a person must know of how the servers were started.
         """
 
-        def read(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Each:
+        def read(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Outcomes:
             if config != self._config:
                 return list_each(config, starter, seconds)
             lists = self._lists.result()
@@ -118,11 +118,11 @@ class ListsAhead(Listener):
         while self._notes and self._say is not None:
             self._say(self._notes.pop(0))
 
-    async def read(self, visits: Visits) -> None:
+    async def read(self, make_launcher: MakeLauncher) -> None:
         """Read the lists. What keeps them from being read is raised where they are asked for."""
         try:
             if self._config is not None:
-                starter = visits(self._notes.append)
+                starter = make_launcher(self._notes.append)
                 with process_scope():
                     start = await to_thread.run_sync(starter, self._config, abandon_on_cancel=True)
                 await list_side_by_side(self._config, start, DEFAULT_TIMEOUT, self)

@@ -13,7 +13,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.tool_lists.live import Each, all_listed, list_each
+from ironcurtain.servers.tool_lists.live import Outcomes, all_listed, list_each
 from ironcurtain.servers.tools import ToolListing, Tools, read_saved_tools
 from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted
@@ -21,7 +21,7 @@ from ironcurtain.system.text import quoted
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a server has to start and to list its tools."""
 
-LiveReader = Callable[[ServerConfig, ServerLauncher, float], Each]
+LiveReader = Callable[[ServerConfig, ServerLauncher, float], Outcomes]
 """Reads the tools of servers that each have a command, or what is wrong with them: `list_each`, or ahead."""
 
 

@@ -19,7 +19,7 @@ from ironcurtain.system.text import visible
 Outcome = tuple[list[IronCurtainError], tuple[ToolListing, ...]]
 """What is wrong with a server, and its tools; one of them is empty."""
 
-Each = dict[str, Outcome]
+Outcomes = dict[str, Outcome]
 """The outcome of each server, by its name."""
 
 
@@ -34,7 +34,7 @@ class Listener(ABC):
         """Take a server's outcome; a later one, as of its end, replaces it."""
 
 
-def all_listed(config: ServerConfig, results: Each) -> dict[str, tuple[ToolListing, ...]]:
+def all_listed(config: ServerConfig, results: Outcomes) -> dict[str, tuple[ToolListing, ...]]:
     """Return the tools of each server of a configuration, of which none may be wrong.
 
     Raises:
@@ -57,7 +57,7 @@ def _without_it(server: Server) -> str:
     )
 
 
-def list_each(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Each:
+def list_each(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Outcomes:
     """Start servers and return, for each, what is wrong with it and its tools; one of them is empty.
 
     Args:
@@ -75,7 +75,7 @@ def list_each(config: ServerConfig, starter: ServerLauncher, seconds: float) -> 
 
 class _Found(Listener):
     def __init__(self) -> None:
-        self.each: Each = {}
+        self.each: Outcomes = {}
 
     def listed(self, server: str, outcome: Outcome) -> None:
         self.each[server] = outcome

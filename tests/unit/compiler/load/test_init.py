@@ -11,7 +11,7 @@ from fixtures.tiny_project import tree
 from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.load.init import FILES, SCHEMAS, WRITTEN_BY_PEOPLE, init
 from ironcurtain.compiler.load.linter import lint
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import FileError, ServerConfigError
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config import load_servers
@@ -33,7 +33,7 @@ def test_every_file_is_written_and_valid(tmp_path: Path) -> None:
     cited = {scenario.clause for scenario in load(project / "scenarios.yaml", Scenarios).scenarios}
     assert cited - {None} <= {placed.clause.id for placed in clauses}
     servers = load_servers(project / "mcp-servers.json")
-    assert len(list_tools(servers, contained_visits(lambda _: None), saved=True)["filesystem"]) == 14
+    assert len(list_tools(servers, contained_launcher(lambda _: None), saved=True)["filesystem"]) == 14
     assert (project / "ci" / "ironcurtain.sh").stat().st_mode & 0o777 == 0o755
 
 

@@ -18,7 +18,7 @@ import anyio
 import pytest
 from support.deployments.proxied import is_alive
 
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import ServerLauncher, Start
@@ -26,7 +26,7 @@ from ironcurtain.servers.tool_lists.ahead import listing_ahead
 from ironcurtain.servers.tool_lists.listing import list_tools
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "tiny_server.py"
-VISITS = contained_visits(lambda _: None)
+LAUNCHER = contained_launcher(lambda _: None)
 WHY = "this machine cannot contain servers"
 
 
@@ -74,9 +74,9 @@ def becomes(condition: Callable[[], object]) -> bool:
 def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Path) -> None:
     path = written(tmp_path, one=entry("good"), two=entry("changed"))
     said: list[str] = []
-    with listing_ahead(path, contained_visits) as ahead:
+    with listing_ahead(path, contained_launcher) as ahead:
         tools = list_tools(load_servers(path), unused, read=ahead.reader(said.append))
-    assert tools == list_tools(load_servers(path), VISITS)
+    assert tools == list_tools(load_servers(path), LAUNCHER)
     assert [note for note in said if "NOT CONTAINED" in note] == said != []
     assert not running(tmp_path)
 
@@ -85,7 +85,7 @@ def telling_late(say: Callable[[str], None]) -> ServerLauncher:
     """Tell of each server when it has ended, as a sandbox may."""
 
     def starter(config: ServerConfig) -> Start:
-        start = contained_visits(say)(config)
+        start = contained_launcher(say)(config)
 
         @asynccontextmanager
         async def started(name: str, *how: Any) -> AsyncIterator[Any]:
@@ -116,9 +116,9 @@ def test_what_is_seen_of_a_server_at_its_end_is_told(tmp_path: Path, *, fails: b
 
 
 def test_another_configuration_than_the_one_that_was_read_is_read_anew(tmp_path: Path) -> None:
-    with listing_ahead(written(tmp_path, one=entry("good")), contained_visits) as ahead:
+    with listing_ahead(written(tmp_path, one=entry("good")), contained_launcher) as ahead:
         changed = load_servers(written(tmp_path, one=entry("more")))
-        tools = list_tools(changed, VISITS, read=ahead.reader(lambda _: None))
+        tools = list_tools(changed, LAUNCHER, read=ahead.reader(lambda _: None))
     assert [tool.name for tool in tools["one"]] == ["read_note", "list_tags", "count_notes"]
 
 
@@ -126,9 +126,9 @@ def test_another_configuration_than_the_one_that_was_read_is_read_anew(tmp_path:
 def test_a_file_that_cannot_be_used_is_left_to_who_reads_it(tmp_path: Path, content: str) -> None:
     path = tmp_path / "mcp-servers.json"
     path.write_text(content)
-    with listing_ahead(path, contained_visits) as ahead:
+    with listing_ahead(path, contained_launcher) as ahead:
         path = written(tmp_path, one=entry("good"))
-        assert list_tools(load_servers(path), VISITS, read=ahead.reader(lambda _: None))
+        assert list_tools(load_servers(path), LAUNCHER, read=ahead.reader(lambda _: None))
 
 
 def test_a_server_with_a_saved_list_is_not_started(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_server_with_a_saved_list_is_not_started(tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_a_server_is_raised_where_its_list_is_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path, one=entry("dies"), two=entry("good"))
-    with listing_ahead(path, contained_visits) as ahead, pytest.raises(ServerFailedError) as caught:
+    with listing_ahead(path, contained_launcher) as ahead, pytest.raises(ServerFailedError) as caught:
         list_tools(load_servers(path), unused, read=ahead.reader(lambda _: None))
     assert str(caught.value.where) == "one"
     assert not running(tmp_path)
@@ -157,7 +157,7 @@ def test_that_servers_cannot_be_contained_is_raised_where_lists_are_asked_for(tm
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), ServerFailedError("another")])
 def test_an_error_ends_servers_that_hang(tmp_path: Path, error: BaseException) -> None:
     def fail() -> None:
-        with listing_ahead(written(tmp_path, one=entry("hangs")), contained_visits):
+        with listing_ahead(written(tmp_path, one=entry("hangs")), contained_launcher):
             assert becomes(lambda: running(tmp_path))
             raise error
 
@@ -179,7 +179,7 @@ def test_an_interrupt_ends_the_trial_of_the_sandbox(tmp_path: Path, monkeypatch:
         signal.pthread_kill(main, signal.SIGINT)
 
     def read() -> None:
-        with listing_ahead(written(tmp_path, one=entry("good", sandbox={})), contained_visits):
+        with listing_ahead(written(tmp_path, one=entry("good", sandbox={})), contained_launcher):
             pytest.fail("it was not interrupted")
 
     with ThreadPoolExecutor(1) as person:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError, SeveralErrors
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.tool_lists.listing import list_tools as list_tools_of
@@ -30,7 +30,7 @@ def config(directory: Path, **servers: Mapping[str, object]) -> ServerConfig:
 
 
 def list_tools(servers: ServerConfig, **how: Any) -> Tools:
-    return list_tools_of(servers, contained_visits(lambda _: None), **how)
+    return list_tools_of(servers, contained_launcher(lambda _: None), **how)
 
 
 def test_several_live_servers_are_listed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.enforcement.sandbox.tool_discovery import contained_visits
+from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, SeveralErrors
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import Start
@@ -18,7 +18,7 @@ from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_witho
 from ironcurtain.servers.tools import Tools
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "tiny_server.py"
-VISITS = contained_visits(lambda _: None)
+LAUNCHER = contained_launcher(lambda _: None)
 WHY = "servers cannot be contained on this machine: bubblewrap (bwrap) is not installed"
 
 
@@ -36,13 +36,13 @@ def uncontained(configured: ServerConfig) -> Start:
     """Start what need not be contained, as a machine does that cannot contain anything."""
     if any(server.sandbox is not False for server in configured.servers.values()):
         raise SandboxMissingError(WHY, where=str(configured.path))
-    return VISITS(configured)
+    return LAUNCHER(configured)
 
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
     """Return a published directory with the tools that `notes` had when the last compile listed them."""
-    tools = list_tools(config(tmp_path, notes=entry("good", sandbox=False)), VISITS)
+    tools = list_tools(config(tmp_path, notes=entry("good", sandbox=False)), LAUNCHER)
     record(tmp_path / "generated", tools)
     return tmp_path / "generated"
 
@@ -70,7 +70,7 @@ def test_recorded_lists_are_read_and_that_is_said_in_one_line(tmp_path: Path, ou
 
 
 def test_what_a_person_saved_goes_before_what_a_compile_recorded(tmp_path: Path, output: Path) -> None:
-    saved = list_tools(config(tmp_path, notes=entry("changed", sandbox=False)), VISITS)
+    saved = list_tools(config(tmp_path, notes=entry("changed", sandbox=False)), LAUNCHER)
     record(tmp_path / "by-hand", saved)
     servers = config(tmp_path, notes=entry("good", tools="by-hand/tools/notes.json"))
     tools = list_or_recorded(servers, uncontained, output, lambda _: None)
@@ -81,7 +81,7 @@ def test_what_a_person_saved_goes_before_what_a_compile_recorded(tmp_path: Path,
 def test_where_servers_can_be_started_they_are_asked(tmp_path: Path, output: Path) -> None:
     said: list[str] = []
     servers = config(tmp_path, notes=entry("changed", sandbox=False))
-    tools = list_or_recorded(servers, VISITS, output, said.append)
+    tools = list_or_recorded(servers, LAUNCHER, output, said.append)
     assert descriptions(tools, "notes")[0] == "Reads a note, and its history."
     assert said == []
 
