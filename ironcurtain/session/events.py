@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.servers.endpoint_names import split_endpoint_name
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 
@@ -22,11 +23,13 @@ class CallBegan(Struct):
 
     Attributes:
         id: The model's id of the call.
+        server: The tool's server; empty where no server of the policy has such a tool.
         tool: `server__tool`.
         arguments: As the model wrote them.
     """
 
     id: str
+    server: str
     tool: str
     arguments: dict[str, JsonValue]
 
@@ -35,6 +38,7 @@ class CallEnded(Struct):
     """What became of a call.
 
     Attributes:
+        server, tool: As of `CallBegan`.
         verdict: The decision of policy and structural checks; None where the call reached no decision.
         approved: Whether a person approved it.
         happened: Whether the call was sent to its server.
@@ -45,6 +49,7 @@ class CallEnded(Struct):
     """
 
     id: str
+    server: str
     tool: str
     verdict: Verdict | None
     approved: bool
@@ -55,6 +60,11 @@ class CallEnded(Struct):
     reason: str
     seconds: float
     text: str
+
+    @property
+    def shown_tool(self) -> str:
+        """The tool as people read it: `server/tool`."""
+        return "/".join(filter(None, split_endpoint_name(self.tool, [self.server])))
 
 
 class ApprovalNeeded(Struct):

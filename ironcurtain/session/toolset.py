@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import re
 import time
+from collections.abc import Collection
 from typing import Any
 
 import mcp_types as types
@@ -21,6 +22,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord
+from ironcurtain.servers.endpoint_names import split_endpoint_name
 from ironcurtain.session.events import CallBegan, CallEnded, EventListener
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
@@ -60,6 +62,7 @@ class LastDecision:
 
 class _Listed(Struct):
     definition: ToolDefinition
+    server: str
     name: str
 
 
@@ -68,12 +71,15 @@ class EnforcedToolset(AbstractToolset[None]):
 
     Args:
         client: The client of the endpoint.
+        servers: The names of the servers that the policy knows.
         recorded: Hears what enforcement records.
         tell: Is told of each call.
     """
 
-    def __init__(self, client: Client, recorded: LastDecision, tell: EventListener) -> None:
-        self._client, self._recorded, self._tell = client, recorded, tell
+    def __init__(
+        self, client: Client, servers: Collection[str], recorded: LastDecision, tell: EventListener
+    ) -> None:
+        self._client, self._servers, self._recorded, self._tell = client, servers, recorded, tell
         self._tools: dict[str, _Listed] = {}
         self._seen: list[types.Tool] = []
         self._offered: dict[str, ToolsetTool[None]] = {}
@@ -107,7 +113,8 @@ class EnforcedToolset(AbstractToolset[None]):
                 parameters_json_schema=dict(tool.input_schema),
                 sequential=True,
             )
-            self._tools[shown] = _Listed(definition, tool.name)
+            server, _ = split_endpoint_name(tool.name, self._servers)
+            self._tools[shown] = _Listed(definition, server, tool.name)
         self._offered = {
             name: ToolsetTool(
                 toolset=self,
@@ -134,26 +141,27 @@ class EnforcedToolset(AbstractToolset[None]):
         Raises:
             ToolFailed: If the call was refused or failed, with what the model is told.
         """
-        began, id_, real = time.monotonic(), ctx.tool_call_id or "", self._tools[name].name
+        began, id_, listed = time.monotonic(), ctx.tool_call_id or "", self._tools[name]
         arguments: dict[str, JsonValue] = tool_args
-        self._tell(CallBegan(id_, real, arguments))
+        self._tell(CallBegan(id_, listed.server, listed.name, arguments))
         self._recorded.record = None
         try:
-            result = await self._client.call_tool(real, arguments)
+            result = await self._client.call_tool(listed.name, arguments)
             failed, content = result.is_error is True, _content(result)
         except MCPError as error:
             failed, content = True, [str(error)]
         text = "\n".join(part for part in content if isinstance(part, str))
-        self._tell(self._ended(id_, real, time.monotonic() - began, text))
+        self._tell(self._ended(id_, listed, time.monotonic() - began, text))
         if failed:
             raise ToolFailed(text)
         return text if all(isinstance(part, str) for part in content) else content
 
-    def _ended(self, id_: str, tool: str, seconds: float, text: str) -> CallEnded:
+    def _ended(self, id_: str, listed: _Listed, seconds: float, text: str) -> CallEnded:
         record = self._recorded.record
         return CallEnded(
             id=id_,
-            tool=tool,
+            server=listed.server,
+            tool=listed.name,
             verdict=record.verdict if record else None,
             approved=bool(record and record.approval and record.approval.state == "approved"),
             happened=bool(record and record.forwarded),

@@ -134,7 +134,7 @@ class Commands:
             self._say("No call was refused.")
             return
         last = refused[-1]
-        lines = [f"{last.tool.replace('__', '/', 1)} was refused."]
+        lines = [f"{last.shown_tool} was refused."]
         if last.rule is not None:
             lines.append(f"rule: {last.rule}" + (f", clause {last.clause}" if last.clause else ""))
             lines.append(f"why: {printable(last.reason)}")
@@ -151,10 +151,7 @@ class Commands:
 
     async def _audit(self, _: str) -> None:
         path = session_log(audit_directory(), self._session.id).path
-        calls = [
-            f"{call.decision or '-'}  {call.tool.replace('__', '/', 1)}  {_became(call)}"
-            for call in self._calls
-        ]
+        calls = [f"{call.decision or '-'}  {call.shown_tool}  {_became(call)}" for call in self._calls]
         self._say("\n".join([str(path), *calls]))
 
     async def _usage(self, _: str) -> None:

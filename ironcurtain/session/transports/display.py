@@ -84,7 +84,7 @@ class EventDisplay:
         word, seconds = f"{_word(event):<8} ", f"  {event.seconds:,.1f} s"
         # One row: what a terminal breaks goes on at the margin, where only our own words may begin.
         room = width - len(word) - len(seconds)
-        tool = _fitting(visible(event.tool.replace("__", "/", 1)), room // 2)
+        tool = _fitting(visible(event.shown_tool), room // 2)
         left = room - sum(map(columns_of, tool)) - 1
         what = _fitting(self._arguments.pop(event.id, ""), min(_SHOWN, left))
         line = Text.assemble(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import anyio
 import pytest
-from support.deployments.proxied import until
+from support.deployments.proxied import PLAIN, Place, until
 from support.deployments.stage import Stage
 from support.services.model_server import ANTHROPIC, DIALECTS, Dialect
 
@@ -65,6 +66,24 @@ def test_each_command_says_what_it_did(stage: Callable[..., Stage]) -> None:
 
     anyio.run(story)
     assert len(play.place.sent()) == 2
+
+
+def test_a_server_whose_name_ends_in_an_underscore_is_told_by_that_name(
+    stage: Callable[..., Stage], tmp_path: Path
+) -> None:
+    play = stage(ANTHROPIC.calls(("git___echo", {"path": "a"})), ANTHROPIC.answer("Done."))
+    play.place = Place(tmp_path / "other", {"git_": PLAIN})
+    said: list[str] = []
+
+    async def story() -> None:
+        async with play.session() as session:
+            commands = Commands(session, said.append)
+            session.listen(commands.hear)
+            await session.send("Look")
+            await commands.run("/audit")
+
+    anyio.run(story)
+    assert said[-1].endswith("  git_/echo  allowed")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.provider)

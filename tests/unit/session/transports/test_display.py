@@ -28,10 +28,12 @@ for step in json.loads(sys.argv[1]):
             display.show(TextPiece(text))
         case {"columns": columns}:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        case {"tool": tool, "argument": argument, "text": text}:
-            display.show(CallBegan("1", tool, {"path": argument}))
+        case {"tool": tool, "argument": argument, "text": text, **more}:
+            server = more.get("server", "fix")
+            display.show(CallBegan("1", server, tool, {"path": argument}))
             verdict = Verdict.DENY if text else Verdict.ALLOW
-            display.show(CallEnded("1", tool, verdict, False, not text, None, None, None, "", 1234.5, text))
+            outcome = (verdict, False, not text, None, None, None, "", 1234.5, text)
+            display.show(CallEnded("1", server, tool, *outcome))
 display.end_text()
 """
 FORGED = "x" * 40 + " approved git/git_push  0.1 s " + "y" * 400
@@ -66,6 +68,11 @@ def test_a_call_is_one_row_whatever_its_names(tmp_path: Path, columns: int) -> N
         assert row.startswith("allow    fix/")
         assert row.endswith("  1,234.5 s")
     assert there[0] == "allow    fix/read notes  1,234.5 s"
+
+
+def test_a_server_whose_name_ends_in_an_underscore_is_shown_by_that_name(tmp_path: Path) -> None:
+    call = {"server": "git_", "tool": "git___status", "argument": "notes", "text": ""}
+    assert rows(tmp_path, 80, call) == ["allow    git_/status notes  1,234.5 s"]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
