@@ -17,7 +17,7 @@ from ironcurtain.analysis.engine.rules.diagram import (
 from ironcurtain.analysis.engine.rules.predicates import role_predicate
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass, RuleIndex
-from ironcurtain.analysis.engine.space.modes import Modes, roles_of
+from ironcurtain.analysis.engine.space.modes import Modes
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import EvidenceError
@@ -116,7 +116,7 @@ class CellDiagrams:
         """Return the branches of a source's conditional roles, each with whether its roles pass a test."""
         source = self._modes.sources[index]
         if source.argument is None or source.argument.conditional is None:
-            return ((frozenset(), test(index, roles_of(source, {}))),)
+            return ((frozenset(), test(index, source.roles_in({}))),)
         conditional = source.argument.conditional
         branches = [
             (frozenset({role_predicate(when).key}), test(index, when.roles)) for when in conditional.when

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.indexes import (
@@ -22,7 +22,6 @@ from ironcurtain.analysis.engine.indexes import (
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, rule_predicate
 from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.variables import Variable, is_sign
-from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.unknown_facts import Root, values_by_root
@@ -101,7 +100,7 @@ class Modes:
     def roles(self, chosen: Assignment) -> Roles:
         """Return the roles that each source has in a mode."""
         arguments = self.values(chosen)["args"]
-        return tuple(roles_of(source, arguments) for source in self.sources)
+        return tuple(source.roles_in(arguments) for source in self.sources)
 
     def values(self, chosen: Assignment) -> dict[Root, dict[str, JsonValue]]:
         """Return the arguments and caller facts of an assignment, with defaults filled in."""
@@ -139,13 +138,6 @@ class Modes:
             for name in parts
             if ("args", name) in self.variables[index].places
         }
-
-
-def roles_of(source: ResourceSource, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
-    """Return the roles of a source in a call with some arguments."""
-    if source.composite is not None:
-        return (source.composite.role,)
-    return roles_in_call(source.argument, arguments) if source.argument else ()
 
 
 def presence_predicates(tool: ToolAnnotation, predicates: Iterable[Predicate]) -> Iterator[Predicate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas, Sch
 from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import encode
+from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.annotations import Argument, Composite
@@ -50,6 +51,12 @@ class ResourceSource(Struct):
         if self.composite is not None:
             return (self.composite.role,)
         return self.argument.possible_roles if self.argument else ()
+
+    def roles_in(self, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
+        """Return the roles that its resources have in a call with some arguments."""
+        if self.composite is not None:
+            return (self.composite.role,)
+        return roles_in_call(self.argument, arguments) if self.argument else ()
 
 
 class Placing:

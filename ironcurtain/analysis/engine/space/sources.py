@@ -27,7 +27,6 @@ from ironcurtain.analysis.engine.space.placing import Placing, RawValue, Resourc
 from ironcurtain.analysis.engine.values.witnesses import SANDBOX, SECOND_NAME, PatternWitness, shorter_paths
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.paths import ancestors
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
@@ -125,7 +124,7 @@ class SourceReader:
             arguments: A plain call without the source.
             mode: What of it other roles depend on, with defaults filled in.
         """
-        role_names = self._roles(source, mode)
+        role_names = source.roles_in(mode)
         kinds = {
             self._policies.registry[role].pattern_kind
             for role in role_names
@@ -230,11 +229,6 @@ class SourceReader:
             if len(source.pointer) > 1 or (alone is not None and not any(alone)):
                 doubtful = doubtful or Element(None, (), nothing, fits=False, given=given)
         return doubtful
-
-    def _roles(self, source: ResourceSource, arguments: Mapping[str, JsonValue]) -> tuple[str, ...]:
-        if source.composite is not None:
-            return (source.composite.role,)
-        return roles_in_call(source.argument, arguments) if source.argument else ()
 
     def _tried(self, around: _SurroundingCall, witness: PatternWitness) -> Iterable[Element]:
         """Return the elements of a witness; none if no value lies in its region.
