@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypeGuard
 
 import pydantic
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
@@ -20,6 +20,11 @@ class Frozen(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, validate_default=True, defer_build=True
     )
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether a JSON value is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_empty(value: object) -> bool:

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import re2
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate
-from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.conditions import Operator, ValueTest
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 _PASSED = frozenset("^$|)*+?")

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 import re2
 from pydantic import ConfigDict, TypeAdapter
 
-from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.model.annotations import ToolAnnotation, When
@@ -36,7 +35,7 @@ from ironcurtain.model.unknown_facts import (
 )
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.structs import Struct
 
 ValueName: TypeAlias = tuple[Root, str]

@@ -24,7 +24,7 @@ from ironcurtain.analysis.engine.values.compared import (
 from ironcurtain.analysis.engine.values.declared_facts import NO_DECLARED_FACTS, DeclaredFacts
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.moment_representatives import MOMENT_GAP, moment_texts
-from ironcurtain.analysis.engine.values.number_representatives import distinguishing_numbers, is_number
+from ironcurtain.analysis.engine.values.number_representatives import distinguishing_numbers
 from ironcurtain.analysis.engine.values.related import related_numbers
 from ironcurtain.analysis.engine.values.sets import set_pool, sets_among, thinned
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
@@ -40,7 +40,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument
 from ironcurtain.model.unknown_facts import is_relation, values_by_root
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.structs import Struct
 
 MAX_COMBINATIONS = 50_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeGuard
 
+from ironcurtain.system.frozen import is_number
 from ironcurtain.system.json_text import MAX_INTEGER
 
 
@@ -35,11 +35,6 @@ def distinguishing_numbers(points: Iterable[float], steps: Sequence[float] = ())
 def are_whole(steps: Sequence[float]) -> bool:
     """Tell whether numbers are positive integers, whose multiples are exact; false where there are none."""
     return bool(steps) and all(step > 0 and float(step).is_integer() for step in steps)
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a JSON value is a number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _between(low: float, high: float) -> list[float]:

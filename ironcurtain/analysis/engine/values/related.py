@@ -16,12 +16,11 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate
 from ironcurtain.analysis.engine.values.compared import End
-from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.model.operators import LARGEST_SCALED, Scale, scale_of
 from ironcurtain.model.unknown_facts import is_relation, operands
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.json_text import MAX_INTEGER
 from ironcurtain.system.structs import Struct
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
-from ironcurtain.analysis.engine.values.number_representatives import is_number
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.schema_patterns import compiled_pattern
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.structs import Struct, replace
 
 TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")

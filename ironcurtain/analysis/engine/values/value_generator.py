@@ -21,7 +21,6 @@ from ironcurtain.analysis.engine.values.multiplicities import counted_arrays
 from ironcurtain.analysis.engine.values.number_representatives import (
     are_whole,
     distinguishing_numbers,
-    is_number,
 )
 from ironcurtain.analysis.engine.values.regular_syntax import is_read
 from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas, SchemaShape
@@ -31,7 +30,7 @@ from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
 from ironcurtain.model.unknown_facts import MEMBERSHIP, Root, operands, values_by_root
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.structs import Struct
 
 MAX_VALUES = 4_000

@@ -23,7 +23,7 @@ from ironcurtain.model.conditions import ArgCondition, If, ValueTest
 from ironcurtain.model.unknown_facts import Root, reference
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import cut, is_hidden, quoted, visible
 
@@ -142,17 +142,17 @@ def operand_problem(root: Root, pointer: str, known: Testable, role: str | None 
 def _measure_problem(test: ArgCondition) -> str:
     if test.op in NUMERIC | _EQUALITY:
         return (
-            "" if _is_number(test.value) else f"`measure` is compared with a number, not {_shown(test.value)}"
+            "" if is_number(test.value) else f"`measure` is compared with a number, not {_shown(test.value)}"
         )
     if test.op in _LISTED:
         return _list_problem(test) or (
-            "" if _is_number(test.operands[0]) else "`measure` is compared with numbers"
+            "" if is_number(test.operands[0]) else "`measure` is compared with numbers"
         )
     return f"`measure` cannot be combined with {test.op}"
 
 
 def _bound_problem(test: ArgCondition) -> str:
-    return "" if _is_number(test.value) else f"{test.op} compares with a number, not {_shown(test.value)}"
+    return "" if is_number(test.value) else f"{test.op} compares with a number, not {_shown(test.value)}"
 
 
 def _list_problem(test: ArgCondition) -> str:
@@ -270,10 +270,6 @@ def _overlap(path: tuple[str, ...], resource: tuple[str, ...]) -> bool:
 
 def _path(name: str) -> tuple[str, ...]:
     return pointers.steps_of(name)
-
-
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _type(value: JsonValue) -> str:
