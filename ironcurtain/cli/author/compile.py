@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ironcurtain.cli.author.compile_settings import read_settings, read_sources
 from ironcurtain.cli.options.options import ARGUMENTS, FORMAT, KEY, OPA, QUIET, SIGN, F, Number
 from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ironcurtain.cli.options.project import Project
     from ironcurtain.compiler.build import Built
     from ironcurtain.compiler.llm.ledger import Ledger
-    from ironcurtain.compiler.load.sources import Sources
     from ironcurtain.compiler.progress import Progress
     from ironcurtain.compiler.verify.baseline import Baseline
     from ironcurtain.compiler.verify.gate_judgement import Gate, GateOutcome
@@ -238,15 +238,6 @@ def _is_given(ctx: click.Context, name: str) -> bool:
     return source in (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
 
 
-def read_settings(config: str | None) -> tuple[Project, dict[str, str | int | None]]:
-    """Return the project of a settings file (or the nearest one), and its defaults for options."""
-    from ironcurtain.cli.options.project import read_project
-    from ironcurtain.settings import defaults
-
-    project = read_project(config)
-    return project, defaults(project.file, project.settings)
-
-
 def _progress(ledger: Ledger, *, quiet: bool, brief: bool) -> Progress:
     from ironcurtain.cli.output.progress import OnFailure, Silent, for_terminal
 
@@ -285,12 +276,3 @@ def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
         return GateOutcome(report, tuple(plain_text(report).splitlines()))
 
     return judged
-
-
-def read_sources(root: Path, given: Mapping[str, str | None]) -> Sources:
-    """Return where a compile reads from, as options or settings name it."""
-    from ironcurtain.compiler.load.sources import Sources
-
-    paths = {name: Path(value) for name, value in given.items() if value is not None}
-    questions = paths.pop("questions")
-    return Sources(root=root, pending=questions / "kept", custom=paths.pop("custom", None), **paths)

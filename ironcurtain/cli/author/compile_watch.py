@@ -9,7 +9,7 @@ import click
 
 from ironcurtain.analysis.matrix.changes import matrix_changes, scenario_changes
 from ironcurtain.analysis.matrix.report import Matrix
-from ironcurtain.cli.author.compile import read_settings, read_sources
+from ironcurtain.cli.author.compile_settings import read_settings, read_sources
 from ironcurtain.cli.main import run as run_command
 from ironcurtain.cli.options.project import Project
 from ironcurtain.cli.options.watching import changes, tree
