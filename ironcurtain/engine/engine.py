@@ -256,10 +256,6 @@ class Engine:
             time.sleep(_POLL)
         return not process.alive or self._process is not process
 
-    async def health(self) -> bool:
-        """Tell whether the server answers; the request takes the way of a query."""
-        return self._client is not None and await self._client.check_health()
-
     def _prepare(self, stack: AsyncExitStack, token: str) -> Path:
         """Write all that OPA reads into a directory that is removed at the end; return it."""
         try:

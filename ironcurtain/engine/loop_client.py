@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import cast
 
-from ironcurtain.engine.answer import HTTP_OK, EngineAnswerError
+from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.http_answer import AnswerReader
 from ironcurtain.engine.rest_api import (
     CONNECTIONS,
@@ -40,7 +40,6 @@ class LoopClient:
         self._path = path
         self._timeout = timeout
         self._head = head_of(f"POST /v1/{STRICT_DECISION}", token)
-        self._health = head_of("GET /health", token)
         self._free = asyncio.Semaphore(CONNECTIONS)
         self._idle: list[_Connection] = []
         self._used: set[_Connection] = set()
@@ -54,14 +53,6 @@ class LoopClient:
                 closed, or `engine-malformed` for an answer that is too long.
         """
         return await self._request(self._head, as_body(policy_input))
-
-    async def check_health(self) -> bool:
-        """Tell whether the server answers that it is well."""
-        try:
-            status, _ = await self._request(self._health, b"")
-        except EngineAnswerError:
-            return False
-        return status == HTTP_OK
 
     def close(self) -> None:
         """Close all connections; what is asked over one is not answered any more."""

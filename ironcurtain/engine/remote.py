@@ -137,10 +137,6 @@ class RemoteEngine:
         rule = rules.pop() if len(rules) == 1 and not rules & _SILENT else ReservedRule.ENGINE_NO_NODE
         raise EngineAnswerError(rule, f"no node decided: {_told(failures)}")
 
-    async def health(self) -> bool:
-        """Tell whether a node serves the expected revision now."""
-        return self._open and None in await self._check()
-
     async def states(self) -> tuple[NodeStatus, ...]:
         """Tell how each node answered last; those that have not been asked lately are asked."""
         now = asyncio.get_running_loop().time()
