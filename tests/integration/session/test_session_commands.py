@@ -108,7 +108,10 @@ def test_loggers_are_after_a_session_as_they_were_before(stage: Callable[..., St
     def state() -> dict[str, tuple[int, bool, int]]:
         names = ("", "ironcurtain", "mcp", "pydantic_ai", "anthropic", "httpx2", "asyncio")
         loggers = {name: logging.getLogger(name) for name in names}
-        return {name: (each.level, each.propagate, len(each.handlers)) for name, each in loggers.items()}
+        return {name: (each.level, each.propagate, len(writing(each))) for name, each in loggers.items()}
+
+    def writing(logger: logging.Logger) -> list[logging.Handler]:
+        return [each for each in logger.handlers if not isinstance(each, logging.NullHandler)]
 
     async def story() -> str:
         async with play.session() as session:
