@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -23,7 +24,7 @@ from ironcurtain.system.structs import Struct
 from ironcurtain.web.access import Access
 from ironcurtain.web.guard import form_of
 from ironcurtain.web.live import changes
-from ironcurtain.web.once_per_state import OncePerState
+from ironcurtain.web.once_per_state import OncePerState, version_of
 from ironcurtain.web.rendering import not_examined, page, refused
 
 HERE = "/compare"
@@ -102,10 +103,7 @@ class ComparePages:
 
     async def changes(self, request: Request) -> Response:
         """Tell when the comparison has ended, and when it begins anew."""
-        return changes(request, self._access, self._version)
-
-    def _version(self) -> str:
-        return self._examination.progress().version if self._examination is not None else ""
+        return changes(request, self._access, partial(version_of, self._examination))
 
     def _shown(self, request: Request) -> Response:
         found = self._found(request)

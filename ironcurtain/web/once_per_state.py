@@ -78,3 +78,8 @@ class OncePerState(Generic[T]):
 
     def _is_old(self, known: Progress[T]) -> bool:
         return bool(known.trouble) and time.monotonic() - known.ended > self._telling
+
+
+def version_of(work: OncePerState[T] | None) -> str:
+    """Return another text whenever a page of some work would show something else; there may be none."""
+    return work.progress().version if work is not None else ""

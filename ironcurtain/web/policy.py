@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +12,7 @@ from ironcurtain.analysis.matrix.witnesses import MatrixCell
 from ironcurtain.errors import EvidenceError
 from ironcurtain.web.access import Access
 from ironcurtain.web.live import changes
-from ironcurtain.web.once_per_state import OncePerState
+from ironcurtain.web.once_per_state import OncePerState, version_of
 from ironcurtain.web.policy_heat import has_cell, heat_map
 from ironcurtain.web.policy_report import PolicyReport
 from ironcurtain.web.rendering import not_examined, page, refused
@@ -41,10 +43,7 @@ class PolicyPages:
 
     async def changes(self, request: Request) -> Response:
         """Tell when the examination has ended, and when it begins anew."""
-        return changes(request, self._access, self._version)
-
-    def _version(self) -> str:
-        return self._examination.progress().version if self._examination is not None else ""
+        return changes(request, self._access, partial(version_of, self._examination))
 
     def _shown(self, request: Request) -> Response:
         report = self._report(request)

@@ -34,19 +34,6 @@ EVIL = "http://evil.example"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
-    return tmp_path
-
-
-@pytest.fixture
-def asked(home: Path) -> ApprovalRequest:
-    request = written("/srv/a.txt")
-    ask(home, request)
-    return request
-
-
-@pytest.fixture
 def running(home: Path) -> Iterator[Web]:
     with web(home) as started:
         yield started

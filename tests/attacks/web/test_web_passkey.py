@@ -28,19 +28,6 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    (tmp_path / ".ironcurtain").mkdir(mode=0o700)
-    return tmp_path
-
-
-@pytest.fixture
-def asked(home: Path) -> ApprovalRequest:
-    request = written("/srv/a.txt")
-    ask(home, request)
-    return request
-
-
-@pytest.fixture
 def signer(home: Path) -> Signer:
     made = Signer()
     made.register(home)

@@ -22,13 +22,6 @@ def sources(ended: Ended) -> dict[str, Any]:
     return dict(check)
 
 
-@pytest.fixture
-def project(project: Path, waivers: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (project / "waivers.yaml").write_text(waivers)
-    monkeypatch.chdir(project)
-    return project
-
-
 def opposite(project: Path) -> None:
     file = project / "constitution.md"
     file.write_text(file.read_text().replace("may be read", "may never be read", 1))
@@ -63,11 +56,11 @@ def other_hosts(project: Path) -> None:
     ],
 )
 def test_an_edited_source_is_a_failure_that_names_the_file(
-    project: Path, inside: Inside, edit: Callable[[Path], None], file: str
+    waived: Path, inside: Inside, edit: Callable[[Path], None], file: str
 ) -> None:
     before = inside("verify", BUNDLE, "--format", "json")
     assert (before.code, sources(before)["status"]) == (0, "passed"), before
-    edit(project)
+    edit(waived)
     after = inside("verify", BUNDLE, "--format", "json")
     assert after.code == 1
     check = sources(after)
@@ -75,10 +68,10 @@ def test_an_edited_source_is_a_failure_that_names_the_file(
     assert [(each["id"], each["file"]) for each in check["problems"]] == [(file, file)]
 
 
-def test_the_clause_that_reads_otherwise_is_named_with_its_line(project: Path, inside: Inside) -> None:
-    opposite(project)
+def test_the_clause_that_reads_otherwise_is_named_with_its_line(waived: Path, inside: Inside) -> None:
+    opposite(waived)
     (problem,) = sources(inside("verify", BUNDLE, "--format", "json"))["problems"]
-    line = (project / "constitution.md").read_text().splitlines()[problem["line"] - 1]
+    line = (waived / "constitution.md").read_text().splitlines()[problem["line"] - 1]
     assert "may never be read" in line
     assert problem["clause"]
     assert problem["details"][0].startswith("now: ")
@@ -89,41 +82,41 @@ def test_the_clause_that_reads_otherwise_is_named_with_its_line(project: Path, i
 
 
 def test_a_checkout_with_other_line_ends_and_what_no_compile_reads_change_nothing(
-    project: Path, inside: Inside
+    waived: Path, inside: Inside
 ) -> None:
-    constitution = project / "constitution.md"
+    constitution = waived / "constitution.md"
     constitution.write_bytes(constitution.read_bytes().replace(b"\n", b"\r\n"))
-    with (project / "ironcurtain.toml").open("a") as settings:
+    with (waived / "ironcurtain.toml").open("a") as settings:
         settings.write("[verify]\ntests = 1\n")
     ended = inside("verify", BUNDLE, "--format", "json")
     assert (ended.code, sources(ended)["status"]) == (0, "passed"), ended
 
 
 def test_a_copy_without_its_project_says_what_was_not_compared(
-    project: Path, inside: Inside, tmp_path: Path
+    waived: Path, inside: Inside, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
-    shutil.copytree(project / "generated", elsewhere)
+    shutil.copytree(waived / "generated", elsewhere)
     ended = inside("verify", str(elsewhere / "bundle"), "--format", "json")
     check = sources(ended)
     assert check["status"] == "unexamined"
     assert "constitution.md" in check["summary"]
 
 
-def test_a_compile_makes_it_true_again(project: Path, inside: Inside) -> None:
-    constitution = project / "constitution.md"
+def test_a_compile_makes_it_true_again(waived: Path, inside: Inside) -> None:
+    constitution = waived / "constitution.md"
     constitution.write_text(constitution.read_text() + "\n<!-- nothing -->\n")
     assert inside("verify", BUNDLE).code == 1
     assert inside("compile", "--locked", "--saved-tools").code == 0
     assert inside("verify", BUNDLE).code == 0
 
 
-def test_publish_releases_nothing_that_verify_refuses(project: Path, inside: Inside, tmp_path: Path) -> None:
+def test_publish_releases_nothing_that_verify_refuses(waived: Path, inside: Inside, tmp_path: Path) -> None:
     key = tmp_path / "key.pem"
     assert inside("key", "new", "--output", str(key)).code == 0
     assert inside("compile", "--locked", "--saved-tools", "--sign", "--key", str(key)).code == 0
     publish = ("publish", str(tmp_path / "shelf"), "--verify-key", f"{key.with_suffix('')}.pub.pem")
-    opposite(project)
+    opposite(waived)
     refused = inside(*publish)
     assert refused.code == 1
     assert "IC2001" in refused.err
@@ -131,10 +124,10 @@ def test_publish_releases_nothing_that_verify_refuses(project: Path, inside: Ins
     assert not (tmp_path / "shelf").exists()
 
 
-def test_the_hook_runs_on_whatever_verify_compares(project: Path) -> None:
+def test_the_hook_runs_on_whatever_verify_compares(waived: Path) -> None:
     hooks = YAML(typ="safe").load(Path(__file__).parents[3] / ".pre-commit-hooks.yaml")
     (hook,) = [each for each in hooks if each["id"] == "ironcurtain-verify"]
-    manifest = json.loads((project / BUNDLE / ".manifest").read_text())
+    manifest = json.loads((waived / BUNDLE / ".manifest").read_text())
     read = [each["path"] for each in manifest["metadata"]["provenance"]["sources"]]
     demanded = [*(f"{name}.yaml" for name in ("guarantees", "waivers", "diff-approvals", "answers"))]
     for file in (*read, *demanded, "generated/bundle/.manifest", "policies/ours.rego"):

@@ -21,13 +21,6 @@ def tool_lists(ended: Ended) -> dict[str, Any]:
     return dict(check)
 
 
-@pytest.fixture
-def project(project: Path, waivers: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (project / "waivers.yaml").write_text(waivers)
-    monkeypatch.chdir(project)
-    return project
-
-
 def edited(change: Callable[[list[dict[str, Any]]], None]) -> Callable[[], None]:
     """Return what changes the recorded list."""
 
@@ -65,7 +58,7 @@ def more(tools: list[dict[str, Any]]) -> None:
     ],
 )
 def test_a_changed_list_is_a_failure_that_names_the_file_and_the_tool(
-    project: Path,
+    waived: Path,
     inside: Inside,
     change: Callable[[list[dict[str, Any]]], None],
     says: str,
@@ -73,7 +66,7 @@ def test_a_changed_list_is_a_failure_that_names_the_file_and_the_tool(
 ) -> None:
     before = inside("verify", BUNDLE, "--format", "json")
     assert (before.code, tool_lists(before)["status"]) == (0, "passed"), before
-    first = json.loads((project / LIST).read_text())["tools"][0]["name"]
+    first = json.loads((waived / LIST).read_text())["tools"][0]["name"]
     edited(change)()
     after = inside("verify", BUNDLE, "--format", "json")
     assert after.code == 1
@@ -87,8 +80,8 @@ def test_a_changed_list_is_a_failure_that_names_the_file_and_the_tool(
     assert problem["id"] in inside("verify", BUNDLE).out
 
 
-def test_a_list_that_is_gone_or_of_no_server_is_a_failure(project: Path, inside: Inside) -> None:
-    (project / LIST).rename(project / "generated/tools/other.json")
+def test_a_list_that_is_gone_or_of_no_server_is_a_failure(waived: Path, inside: Inside) -> None:
+    (waived / LIST).rename(waived / "generated/tools/other.json")
     ended = inside("verify", BUNDLE, "--format", "json")
     assert ended.code == 1
     found = {each["file"]: each["id"] for each in tool_lists(ended)["problems"]}
@@ -96,8 +89,8 @@ def test_a_list_that_is_gone_or_of_no_server_is_a_failure(project: Path, inside:
     assert found["generated/tools/other.json"].startswith("other/")
 
 
-def test_all_lists_deleted_in_the_project_are_a_failure(project: Path, inside: Inside) -> None:
-    shutil.rmtree(project / "generated/tools")
+def test_all_lists_deleted_in_the_project_are_a_failure(waived: Path, inside: Inside) -> None:
+    shutil.rmtree(waived / "generated/tools")
     ended = inside("verify", BUNDLE, "--format", "json")
     assert ended.code == 1, ended
     (problem,) = tool_lists(ended)["problems"]
@@ -105,14 +98,14 @@ def test_all_lists_deleted_in_the_project_are_a_failure(project: Path, inside: I
 
 
 def test_a_bundle_without_lists_beside_it_says_that_none_were_compared(
-    project: Path, inside: Inside, tmp_path: Path
+    waived: Path, inside: Inside, tmp_path: Path
 ) -> None:
     alone = tmp_path / "alone"
-    shutil.copytree(project / "generated", alone, ignore=shutil.ignore_patterns("tools"))
+    shutil.copytree(waived / "generated", alone, ignore=shutil.ignore_patterns("tools"))
     assert tool_lists(inside("verify", str(alone / "bundle"), "--format", "json"))["status"] == "unexamined"
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("waived")
 def test_a_compile_from_the_right_list_makes_it_true_again(inside: Inside) -> None:
     edited(described)()
     assert inside("verify", BUNDLE).code == 1
