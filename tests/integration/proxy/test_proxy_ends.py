@@ -13,6 +13,7 @@ from mcp import Client
 from support.deployments.faulty import engine_of
 from support.deployments.proxied import LONG, PLAIN, Place, descendants, is_alive, rules, until, wait_for
 from support.deployments.wire import answer, call, running, send
+from support.machines.frozen import freeze
 from support.projects.policies import rule
 
 from ironcurtain.engine.locate import find
@@ -52,7 +53,7 @@ def test_signals_while_it_ends_change_nothing(tmp_path: Path) -> None:
         below = descendants(process.pid)
         (server,) = [pid for pid in below if command(pid)[1:2] == [PLAIN[0].encode()]]
         engine = anyio.run(engine_of, place)
-        os.kill(server, signal.SIGSTOP)  # it notices nothing, so it has to be killed
+        freeze(server)  # it notices nothing, so it has to be killed
         process.stdin.close()
         wait_for(lambda: not is_alive(engine))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):

@@ -21,6 +21,7 @@ from anyio import to_thread
 from mcp import Client
 from support.deployments.faulty import OWN, engine_of, log_of, no_room, ours, proxy_of, shown, verified
 from support.deployments.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
+from support.machines.frozen import freeze
 
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.installation import Installation
@@ -70,7 +71,7 @@ async def an_engine_that_is_frozen(client: Client, place: Place) -> None:
         await refused(client, place, f"frozen {number}", UNDECIDED)
         ended.append("decided")
 
-    os.kill(engine, signal.SIGSTOP)
+    freeze(engine)
     try:
         async with anyio.create_task_group() as tasks:
             began = time.monotonic()
@@ -90,7 +91,7 @@ async def an_engine_that_is_frozen(client: Client, place: Place) -> None:
 async def an_engine_that_is_killed_in_mid_call(client: Client, place: Place) -> None:
     engine = await engine_of(place)
     before = place.said.count(ANEW)
-    os.kill(engine, signal.SIGSTOP)  # so that the calls are in it when it ends
+    freeze(engine)  # so that the calls are in it when it ends
     async with anyio.create_task_group() as tasks:
         for number in range(3):
             tasks.start_soon(refused, client, place, f"killed {number}", UNDECIDED)

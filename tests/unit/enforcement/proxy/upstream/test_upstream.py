@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +19,7 @@ from mcp.server.runner import serve_loop
 from mcp.shared.exceptions import MCPError
 from mcp.shared.memory import create_client_server_memory_streams
 from support.deployments.proxied import descendants
+from support.machines.frozen import freeze
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
@@ -295,7 +294,7 @@ async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bo
     async with running(machine, replace(LIMITS, call=0.5, pulse=0.5)) as upstream:
         await until(lambda: not upstream.reason)
         for each in descendants(machine.process.process.pid):
-            os.kill(each, signal.SIGSTOP)
+            freeze(each)
         # More than the pipe and what asyncio keeps of it: whoever writes after that waits.
         params = {"name": "echo", "arguments": {"text": "x" * 500_000}}
         call = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
