@@ -58,7 +58,8 @@ def read_answer(answer: JsonValue, resources: Collection[str]) -> PolicyAnswer:
         raise Refusal(
             ReservedRule.ENGINE_MALFORMED, "The engine's answer is not about the resources of this call."
         )
-    if any(each.verdict.severity > read.verdict.severity for each in read.subjects.values()):
+    verdicts = {each.verdict for each in read.subjects.values()}
+    if any(verdict.severity > read.verdict.severity for verdict in verdicts):
         raise Refusal(ReservedRule.ENGINE_MALFORMED, "The engine's answer contradicts itself.")
     return read
 

@@ -9,7 +9,6 @@ look.
 from __future__ import annotations
 
 from collections import defaultdict
-from json.encoder import encode_basestring
 from typing import NotRequired, Protocol, TypedDict, cast
 
 from pydantic_core import to_json
@@ -85,6 +84,8 @@ def policy_input(  # noqa: PLR0913, PLR0917 - one for each member that a policy 
     """
     size = _Size()
     size.add(_bytes(arguments) + _bytes(caller) + (0 if facts is None else _bytes(facts)))
+    size.add(_bytes([each.value for each in resources]) + _bytes([each.at for each in resources]))
+    size.add(_BYTES_PER_SUBJECT * len(resources))
     open_, sandboxed = _Derived(patterns, size), _Derived(patterns, size)
     listed: dict[str, ResourceInput] = {}
     for resource in resources:
@@ -95,7 +96,6 @@ def policy_input(  # noqa: PLR0913, PLR0917 - one for each member that a policy 
             "value": resource.value,
             "discharged": is_discharged,
         }
-        size.add(_text_bytes(resource.value) + _text_bytes(resource.at) + _BYTES_PER_SUBJECT)
         (sandboxed if is_discharged else open_).add(resource)
     own = open_.members()
     members: PolicyInput = {
@@ -122,11 +122,6 @@ def as_json(question: PolicyInput) -> JsonSource:
 
 def _bytes(value: JsonSource) -> int:
     return len(to_json(value))
-
-
-def _text_bytes(text: str) -> int:
-    quoted = encode_basestring(text)
-    return len(quoted) if quoted.isascii() else len(quoted.encode())
 
 
 class _Size:

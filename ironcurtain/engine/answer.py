@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from pydantic_core import from_json
 
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system.frozen import JsonValue
@@ -82,8 +82,8 @@ def _document(status: int, body: bytes) -> dict[str, JsonValue]:
             ReservedRule.ENGINE_STATUS, f"the engine answered with HTTP status {status}: {shown}"
         )
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
+        document = from_json(body)
+    except ValueError:
         raise EngineAnswerError(ReservedRule.ENGINE_MALFORMED, "the engine's answer is no JSON") from None
     if not isinstance(document, dict):
         raise EngineAnswerError(ReservedRule.ENGINE_MALFORMED, "the engine's answer is no object")

@@ -6,6 +6,7 @@ replaced by its canonical form, and whatever cannot be represented exactly refus
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from operator import attrgetter
 from typing import NamedTuple
@@ -112,9 +113,9 @@ class _Call:
         self.remotes = RemoteCanonicalizer(
             around.world, around.server, self.resolver, around.registry, around.working_root
         )
-        self.found: dict[tuple[str, ...], list[Resource]] = {}
+        self.found: defaultdict[tuple[str, ...], list[Resource]] = defaultdict(list)
         self.limit = ResourceLimit()
-        self.paths: dict[tuple[str, ...], list[str]] = {}
+        self.paths: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         self.repository: str | None = None
 
     def run(self) -> Canonical:
@@ -197,13 +198,12 @@ class _Call:
 
     def _path(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
         path = self.resolver.resolve(text, self._base(leaf.argument))
-        self.paths.setdefault(leaf.steps, []).append(path)
+        self.paths[leaf.steps].append(path)
         for role in roles:
             recursive = leaf.argument.recursive or role.name == "delete-path"
-            inside = self.around.directories_inside(path) if recursive else ()
-            resources = [Resource("", role, path, leaf.pointer, (), path, recursive)]
-            resources += [Resource("", role, directory, leaf.pointer, (), directory) for directory in inside]
-            self._record(leaf, resources)
+            self._record(leaf.steps, Resource("", role, path, leaf.pointer, (), path, recursive))
+            for directory in self.around.directories_inside(path) if recursive else ():
+                self._record(leaf.steps, Resource("", role, directory, leaf.pointer, (), directory))
         if leaf.argument.repository:
             self._repository(leaf, roles, path)
         return path
@@ -225,10 +225,11 @@ class _Call:
         common = self.resolver.resolve(places.common, None)
         for role in roles:
             if top and not is_within(top, path):
-                self._record(leaf, [Resource("", role, top, leaf.pointer, resource=top)])
+                self._record(leaf.steps, Resource("", role, top, leaf.pointer, resource=top))
             if not is_within(common, path):
                 self._record(
-                    leaf, [Resource("", role, common, leaf.pointer, resource=common, git_directory=True)]
+                    leaf.steps,
+                    Resource("", role, common, leaf.pointer, resource=common, git_directory=True),
                 )
         self._linked(leaf, roles, places)
 
@@ -242,8 +243,8 @@ class _Call:
             (places.worktrees, changes),
         ):
             for place in (self.resolver.resolve(other, None) for other in others):
-                resources = [Resource("", role, place, leaf.pointer, resource=place) for role in evaluated]
-                self._record(leaf, resources)
+                for role in evaluated:
+                    self._record(leaf.steps, Resource("", role, place, leaf.pointer, resource=place))
 
     def _base(self, argument: Argument) -> str | None:
         if argument.relative_to is None:
@@ -257,14 +258,15 @@ class _Call:
         sent = text
         if fetched:
             url = parse_fetch_url(text, assume_scheme=scheme)
-            self._record(leaf, [Resource("", role, url.text, leaf.pointer, resource=url) for role in fetched])
+            for role in fetched:
+                self._record(leaf.steps, Resource("", role, url.text, leaf.pointer, resource=url))
             sent = url.text
         if len(fetched) == len(roles):
             return sent
         resources, remote = self.remotes.given(sent, leaf.pointer, self.repository, assume_scheme=scheme)
         if fetched and remote != sent:
             raise UnrepresentableError("has one spelling as a web address and another one as a git remote")
-        self._record(leaf, resources)
+        self._record(leaf.steps, *resources)
         return remote
 
     def _identifier(self, leaf: _Leaf, roles: list[Role], value: JsonValue) -> JsonValue:
@@ -280,7 +282,8 @@ class _Call:
         forms = {role: canonical_identifier(role, text) for role in roles}
         if set(forms.values()) != {text}:
             raise UnrepresentableError("has another canonical spelling under each of its roles")
-        self._record(leaf, [Resource("", role, text, leaf.pointer, resource=text) for role in forms])
+        for role in forms:
+            self._record(leaf.steps, Resource("", role, text, leaf.pointer, resource=text))
         return sent
 
     def _judge_absent_remotes(self, leaves: list[_Leaf]) -> None:
@@ -291,7 +294,7 @@ class _Call:
         for argument in self.tool.args:
             if GIT_REMOTE in roles_in_call(argument, self.given) and argument.name not in given:
                 steps = pointers.steps_of(argument.name)
-                self._record_at(steps, self.remotes.absent(pointers.join(steps), self.repository))
+                self._record(steps, *self.remotes.absent(pointers.join(steps), self.repository))
 
     def _judge_composite(self, composite: Composite) -> None:
         places = [pointers.steps_of(name) for name in composite.join]
@@ -312,17 +315,14 @@ class _Call:
         except UnrepresentableError as error:
             raise UnrepresentableError(error.cause.within(f"{names} together: ")) from None
         first, *others = (pointers.join(steps) for steps in places)
-        self._record_at(places[0], [Resource("", role, form, first, also_at=tuple(others), resource=form)])
+        self._record(places[0], Resource("", role, form, first, also_at=tuple(others), resource=form))
 
     # -- putting the outcome together -----------------------------------------------------------
 
-    def _record(self, leaf: _Leaf, resources: list[Resource]) -> None:
-        self._record_at(leaf.steps, resources)
-
-    def _record_at(self, steps: tuple[str, ...], resources: list[Resource]) -> None:
+    def _record(self, steps: tuple[str, ...], *resources: Resource) -> None:
         for resource in resources:
             self.limit.add(resource)
-        self.found.setdefault(steps, []).extend(resources)
+            self.found[steps].append(resource)
 
     def _replace(self, leaf: _Leaf, value: JsonValue) -> None:
         if value != leaf.value or type(value) is not type(leaf.value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from ironcurtain.decision.canonical.patterns import (
@@ -20,6 +21,9 @@ from ironcurtain.decision.canonical.urls import Url
 from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.errors import PatternError
 from ironcurtain.system.text import quoted
+
+_DIRECTORIES = 256
+"""Directories of which it is remembered what covers them."""
 
 
 @dataclass
@@ -78,6 +82,8 @@ class PatternIndex:
                 self._add_member(name, kind, value)
         for root in self._roots.values():
             _gather(root)
+        # Many paths of one call lie in few directories, and the way to each of them is walked once.
+        self._directory = lru_cache(maxsize=_DIRECTORIES)(self._walk_to)
         self._real_directories = sorted({_with_slash(real) for real in self._directories.values()})
 
     @property
@@ -103,22 +109,21 @@ class PatternIndex:
             role: The resource's role.
             resource: Its canonical value: a real absolute path, a `Url`, or a canonical identifier.
         """
-        node = self._roots.get(role.pattern_kind)
-        if node is None:
+        root = self._roots.get(role.pattern_kind)
+        if root is None:
             return ()
-        for part in self._chain(role, resource):
-            below = node.children.get(part)
-            if below is None:
-                break
-            node = below
+        if isinstance(resource, Url):
+            node, _ = _deepest(root, url_chain(resource, self._case_insensitive_hosts))
+        elif role.category == "path":
+            directory, _, name = resource.rpartition("/")
+            node, is_whole = self._directory(role.pattern_kind, directory)
+            node = node.children.get(name, node) if is_whole else node
+        else:
+            node, _ = _deepest(root, identifier_chain(role, resource))
         return node.covering
 
-    def _chain(self, role: Role, resource: str | Url) -> Sequence[str]:
-        if isinstance(resource, Url):
-            return url_chain(resource, self._case_insensitive_hosts)
-        if role.category == "path":
-            return resource.split("/")  # `path_chain`, and for `/` an empty part more, which no pattern has
-        return identifier_chain(role, resource)
+    def _walk_to(self, kind: str, directory: str) -> tuple[_Node, bool]:
+        return _deepest(self._roots[kind], directory.split("/"))
 
     def _add(self, kind: str, pattern: str) -> None:
         canonical = canonical_pattern(
@@ -146,6 +151,16 @@ class PatternIndex:
             raise PatternError(
                 f"the directory {quoted(pattern)} cannot be resolved: it {error.reason}"
             ) from error
+
+
+def _deepest(node: _Node, chain: Sequence[str]) -> tuple[_Node, bool]:
+    """Return the deepest place on a chain that patterns know, and whether that is its end."""
+    for part in chain:
+        below = node.children.get(part)
+        if below is None:
+            return node, False
+        node = below
+    return node, True
 
 
 def _gather(root: _Node) -> None:

@@ -127,7 +127,7 @@ def _text(path: bytes) -> str:
 
 def _lstat(path: str) -> os.stat_result | None:
     try:
-        return os.lstat(_bytes(path))
+        return os.lstat(path if path.isascii() else _bytes(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
