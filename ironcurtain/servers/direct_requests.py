@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
@@ -52,6 +53,9 @@ CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
 """What a request ends with that gets no answer, as in the SDK; servers have errors of that code, too."""
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _ANSWER = frozenset({"jsonrpc", "id", "result"})
+_OUTCOMES = frozenset({"result", "error"})
+_LONGEST = 20
+"""Digits of the longest integer that is looked at where an answer cannot be read."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,11 +69,15 @@ def line_of(message: Mapping[str, Any]) -> bytes:
     return to_json(message, inf_nan_mode="null") + b"\n"
 
 
+class UnreadableAnswerError(ValueError):
+    """The other side answered with what no parser of the protocol takes."""
+
+
 class Answer(Struct):
-    """A request's result, as the other side wrote it."""
+    """A request's result, as the other side wrote it; None if it cannot be read."""
 
     id: int
-    result: dict[str, Any]
+    result: dict[str, Any] | None
 
 
 class _Step(Struct):
@@ -80,10 +88,10 @@ class _Step(Struct):
 
 class _Waiting(Struct):
     on_progress: ProgressFnT | None
-    came: asyncio.Queue[dict[str, Any] | ErrorData | _Step] = field(default_factory=asyncio.Queue)
+    came: asyncio.Queue[dict[str, Any] | ErrorData | _Step | None] = field(default_factory=asyncio.Queue)
 
-    async def outcome(self) -> dict[str, Any] | ErrorData:
-        """Return what the request ended with; tell its progress until then."""
+    async def outcome(self) -> dict[str, Any] | ErrorData | None:
+        """Return what the request ended with, None for what cannot be read; tell its progress until then."""
         while isinstance(came := await self.came.get(), _Step):
             if self.on_progress is not None:
                 try:
@@ -104,6 +112,19 @@ def _double(number: object) -> float | None:
     return double if math.isfinite(double) else None
 
 
+def _number_of(id_: object) -> int | None:
+    """Return the number that an id is, which may come back as a text."""
+    if isinstance(id_, bool) or not isinstance(id_, int | str):
+        return None
+    number = coerce_request_id(id_)
+    return number if isinstance(number, int) else None
+
+
+def _read_integer(text: str) -> int | None:
+    """Read an integer that could be the number of a request; Python refuses to read the longest ones."""
+    return int(text) if len(text) <= _LONGEST else None
+
+
 class DirectRequests(Outbound):
     """The requests of ours that one connection carries beside those of its session."""
 
@@ -111,6 +132,7 @@ class DirectRequests(Outbound):
         self._write: Write | None = None
         self._numbers = itertools.count(_FIRST)
         self._waiting: dict[int, _Waiting] = {}
+        self._given_up: set[int] = set()
 
     # -- the transport --------------------------------------------------------------------------
 
@@ -142,6 +164,33 @@ class DirectRequests(Outbound):
         id_, result = parsed["id"], parsed["result"]
         ours = type(id_) is int and id_ in self._waiting and isinstance(result, dict)
         return Answer(id_, result) if ours else None
+
+    def unreadable_answer_in(self, line: bytes) -> Answer | None:
+        """Return the answer to a request of ours that a line is which no parser of the protocol takes.
+
+        Python reads more than that: half a character, as whoever cuts a text may leave it.
+        """
+        try:
+            parsed = json.loads(line.decode("utf-8", "replace"), parse_int=_read_integer)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(parsed, dict) or "method" in parsed or _OUTCOMES.isdisjoint(parsed):
+            return None
+        number = _number_of(parsed.get("id"))
+        return Answer(number, None) if number is not None and number in self._waiting else None
+
+    def expects(self, id_: object) -> bool:
+        """Tell whether an answer with this id is one to a request of ours, be it that nobody waits any more.
+
+        Such a late one is expected once.
+        """
+        number = _number_of(id_)
+        if number is None:
+            return False
+        if number in self._given_up:
+            self._given_up.remove(number)
+            return True
+        return number in self._waiting
 
     def answered(self, answer: Answer) -> None:
         """Hand an answer to whoever waits for it."""
@@ -176,11 +225,8 @@ class DirectRequests(Outbound):
         return True
 
     def _of(self, id_: object) -> _Waiting | None:
-        """Return what waits under an id, which may come back as a text."""
-        if isinstance(id_, bool) or not isinstance(id_, int | str):
-            return None
-        number = coerce_request_id(id_)
-        return self._waiting.get(number) if isinstance(number, int) else None
+        number = _number_of(id_)
+        return self._waiting.get(number) if number is not None else None
 
     # -- who sends ------------------------------------------------------------------------------
 
@@ -196,6 +242,7 @@ class DirectRequests(Outbound):
 
         Raises:
             MCPError: The other side's error; that it has gone; that it gave no answer in time.
+            UnreadableAnswerError: If its answer cannot be read.
         """
         if self._write is None:
             raise MCPError.from_error_data(CLOSED)
@@ -207,12 +254,13 @@ class DirectRequests(Outbound):
             params = {**given, "_meta": {**(given.get("_meta") or {}), "progressToken": number}}
         message = {"jsonrpc": "2.0", "id": number, "method": method}
         line = line_of({**message, "params": params} if params else message)
-        waiting = _Waiting(on_progress)
+        waiting, is_answered = _Waiting(on_progress), False
         self._waiting[number] = waiting
         try:
             async with asyncio.timeout(timeout):  # whoever reads nothing takes no line either
                 await self._write(line)
                 outcome = await waiting.outcome()
+            is_answered = True
         except _GONE:
             raise MCPError.from_error_data(CLOSED) from None
         except TimeoutError:
@@ -225,6 +273,10 @@ class DirectRequests(Outbound):
             raise
         finally:
             self._waiting.pop(number, None)
+            if not is_answered:
+                self._given_up.add(number)
+        if outcome is None:
+            raise UnreadableAnswerError
         if isinstance(outcome, ErrorData):
             raise MCPError.from_error_data(outcome)
         return outcome

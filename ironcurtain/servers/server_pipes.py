@@ -113,7 +113,7 @@ class ServerPipes(ABC, Generic[M]):
         return "it wrote what is no MCP message" if too_much else ""
 
     def unasked(self, size: int) -> str:
-        """Count a request or notification of so many bytes; return the bound that is broken thereby."""
+        """Count a message of so many bytes that answers nothing; return the bound that is broken thereby."""
         if size > self._limits.unasked_line:
             return (
                 f"it sent a message of more than {self._limits.unasked_line >> 20} MiB that nobody asked for"

@@ -49,8 +49,8 @@ class PipeLimits(Struct):
         line: Bytes of one message.
         values: Values in one message: what it takes to hold it is in proportion to these.
         garbage: Lines that are no message, over the life of the process.
-        unasked: Requests and notifications of the server in any `window` seconds; `unasked_line` and
-            `unasked_bytes` are the bytes of one and of all of them.
+        unasked: Requests and notifications of the server, and answers to nothing that it was asked, in any
+            `window` seconds; `unasked_line` and `unasked_bytes` are the bytes of one and of all of them.
         grace: Seconds that the process has to end after its input has.
         killing: Seconds that our launcher has then to kill whatever the server started: it alone can find
             what left the server's session.

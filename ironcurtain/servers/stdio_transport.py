@@ -15,6 +15,7 @@ from typing import Self
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     JSONRPCError,
@@ -106,6 +107,7 @@ class _SessionPipes(ServerPipes[JSONRPCMessage | Answer], MessageSink):
         self._direct.open(self.write)
         self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self._has_handed_on = False
+        self._sessions_own: set[int | str] = set()
 
     def parse(self, line: bytes) -> tuple[JSONRPCMessage | Answer | None, str]:
         """Return a line's message, as its base says."""
@@ -114,9 +116,18 @@ class _SessionPipes(ServerPipes[JSONRPCMessage | Answer], MessageSink):
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            return None, self.garbage(line)
-        is_unasked = isinstance(message, JSONRPCRequest | JSONRPCNotification)
-        return message, self.unasked(len(line)) if is_unasked else ""
+            answer = self._direct.unreadable_answer_in(line)
+            return answer, self.garbage(line) if answer is None else ""
+        return message, "" if self._is_asked_for(message) else self.unasked(len(line))
+
+    def _is_asked_for(self, message: JSONRPCMessage) -> bool:
+        """Tell whether a message is the answer to a request, of the session or beside it."""
+        if isinstance(message, JSONRPCRequest | JSONRPCNotification) or message.id is None:
+            return False
+        if (number := coerce_request_id(message.id)) in self._sessions_own:
+            self._sessions_own.remove(number)
+            return True
+        return self._direct.expects(number)
 
     def _plain_answer(self, line: bytes) -> Answer | None:
         """Return the plain answer that a line is, found without the SDK, which tries each kind of message."""
@@ -159,6 +170,8 @@ class _SessionPipes(ServerPipes[JSONRPCMessage | Answer], MessageSink):
 
     async def send(self, message: SessionMessage, /) -> None:
         """Write a message once those before it are on their way; if that fails, the connection is over."""
+        if isinstance(message.message, JSONRPCRequest):
+            self._sessions_own.add(message.message.id)
         await self.write(as_line(message))
 
     async def aclose(self) -> None:

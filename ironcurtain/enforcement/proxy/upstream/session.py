@@ -109,6 +109,7 @@ async def request_over(
 
     Raises:
         MCPError: The server's own error; no answer.
+        ValueError: If the answer is none of the protocol.
     """
     try:
         async with asyncio.timeout(seconds + _TO_WRITE):
@@ -117,6 +118,7 @@ async def request_over(
             )
     except TimeoutError:
         raise MCPError(types.REQUEST_TIMEOUT, "the server took no request") from None
+    _check_flag(result)
     return result
 
 
@@ -139,16 +141,28 @@ async def call_directly(
 
     Raises:
         MCPError: The server's own error; no answer.
-        ValidationError: If the answer is none of the protocol.
+        ValueError: If the answer is none of the protocol.
     """
     options: CallOptions = {"timeout": seconds}
     if on_progress is not None:
         options["on_progress"] = on_progress
     result = await direct.send_raw_request(_METHOD, params, options)
     methods.validate_server_result(_METHOD, version, result)
+    _check_flag(result)
     if version not in MODERN_PROTOCOL_VERSIONS and not _STATELESS.isdisjoint(result):
         return {name: value for name, value in result.items() if name not in _STATELESS}
     return result
+
+
+def _check_flag(result: Mapping[str, JsonValue]) -> None:
+    """See that a result says plainly whether it is an error: the models take `1` and `"true"` for true, too.
+
+    Raises:
+        ValueError: If clients would read it in another way than we do.
+    """
+    flag = result.get("isError")
+    if flag is not None and flag is not True and flag is not False:
+        raise ValueError("isError")
 
 
 def _dumped(model: BaseModel) -> dict[str, Any]:
