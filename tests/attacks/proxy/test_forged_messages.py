@@ -227,3 +227,20 @@ def test_a_call_that_is_called_off_gets_no_answer(place: Place, raw: RawClient, 
         await until(lambda: len([each for each in place.sent() if "cancelled" in each]) > before)
 
     anyio.run(stopped)
+
+
+def test_a_call_whose_number_is_the_text_of_anothers(place: Place, raw: RawClient) -> None:
+    before = len([entry for entry in place.sent() if "cancelled" in entry])
+    slow = json.dumps({"name": "fix__slow", "arguments": {"seconds": 600}})
+    raw.write(f'{{"jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": {slow}}}')
+    raw.write(ASKS.replace('"id": 9', '"id": "70"'))
+    question = raw.read()
+    raw.write('{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 70}}')
+    raw.write(json.dumps({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}))
+    answer = raw.read()
+    assert (answer["id"], is_refused(answer)) == ("70", False)
+
+    async def stopped() -> None:
+        await until(lambda: len([each for each in place.sent() if "cancelled" in each]) > before)
+
+    anyio.run(stopped)

@@ -173,13 +173,18 @@ class DirectCalls:
                 return False
             case types.JSONRPCNotification(method="notifications/cancelled", params=params):
                 id_ = cancelled_request_id_from_params(params)
-                call = self._calls.get(coerce_request_id(id_)) if id_ is not None else None
+                call = self._called(id_) if id_ is not None else None
                 if call is not None:
                     call.cancel_requested.set()
                     call.scope.cancel()
                 return call is not None
             case _:
                 return self._requests.heard(message)
+
+    def _called(self, id_: types.RequestId) -> _Call | None:
+        """Return the call under a number, which may come as a text and the other way round."""
+        other = str(id_) if isinstance(id_, int) else coerce_request_id(id_)
+        return self._calls.get(id_) or self._calls.get(other)
 
     def _takes_call(self, line: bytes, connection: Connection) -> bool:
         written = _read(line)
@@ -196,7 +201,7 @@ class DirectCalls:
             meta=written.meta,
             request=line,
         )
-        self._calls[coerce_request_id(written.id)] = call
+        self._calls[written.id] = call
         handle = partial(self._handle, context, written.name, written.arguments)
         # A group of AnyIO's takes five times as long to start one; each call has a scope of its own.
         task = asyncio.create_task(self._answer(call, handle, connection.protocol_version))
@@ -230,9 +235,8 @@ class DirectCalls:
 
     def _end(self, call: _Call) -> None:
         call.is_over = True
-        key = coerce_request_id(call.request_id)
-        if self._calls.get(key) is call:  # a later call may have its number
-            del self._calls[key]
+        if self._calls.get(call.request_id) is call:  # a later call may have its number
+            del self._calls[call.request_id]
 
     async def _say(self, call: _Call, **answer: Mapping[str, Any]) -> None:
         line = line_of({"jsonrpc": "2.0", "id": call.request_id, **answer})
