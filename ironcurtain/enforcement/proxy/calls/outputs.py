@@ -18,6 +18,8 @@ from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.gateway.admission import RULES, Admission, Stage
 from ironcurtain.gateway.calling import INTERNAL, CallNotes
+from ironcurtain.gateway.output.automaton import State
+from ironcurtain.gateway.output.paths import AnyIndex, Index, Key, Path
 from ironcurtain.gateway.output.policy import Filtered, OutputPolicy, UnfilterableError, read_value
 from ironcurtain.gateway.output.projection import Schema, project
 from ironcurtain.gateway.output.rules import Action
@@ -28,6 +30,8 @@ Result = dict[str, JsonValue]
 
 FAILED: Final = "The tool failed."
 SILENT: Final = "The server of this tool gave no answer."
+_WRAPPED = "result"
+"""The only member of a structured content that servers' libraries make of a text or an array."""
 _FEW = 2_000
 
 
@@ -69,7 +73,9 @@ class Outputs:
         try:
             value = value_of(result)
             if "structuredContent" not in result:
-                _check_texts(policy, value)
+                _check_texts(policy, value, policy.start())
+            elif call.server not in self._own and isinstance(value, dict) and value.keys() == {_WRAPPED}:
+                _check_texts(policy, value[_WRAPPED], policy.key(policy.start(), _WRAPPED))
             work = partial(_written, policy, value)
             # A large answer must not keep other calls waiting.
             found, text = work() if _is_small(value) else await to_thread.run_sync(work)
@@ -137,22 +143,38 @@ def _value(text: str) -> JsonValue:
     return read_value(text)
 
 
-def _check_texts(policy: OutputPolicy, value: JsonValue) -> None:
-    """Refuse texts that hold an object, and are no JSON, where the policy takes something out of objects.
+def _check_texts(policy: OutputPolicy, value: JsonValue, state: State) -> None:
+    """Refuse texts that hold what the policy takes something out of, and are no JSON.
 
     Lines of JSON, or a sentence before it, would leave whole, as one string.
+
+    Args:
+        policy: The policy.
+        value: A text, or several.
+        state: Its place.
 
     Raises:
         UnfilterableError: If there is one.
     """
-    if all(rule.action is Action.ALLOW for rule in policy.rules):
+    held = [rule.path for rule in policy.rules if rule.action is not Action.ALLOW]
+    if not held:
         return
-    start = policy.start()
+    marks = ("{", "[") if any(map(_is_of_arrays, held)) else ("{",)
     texts = enumerate(value) if isinstance(value, list) else ()
-    places = [(value, start), *((each, policy.index(start, number)) for number, each in texts)]
-    for each, state in places:
-        if isinstance(each, str) and "{" in each and policy.outcome(state).action is Action.ALLOW:
-            raise UnfilterableError("it is a text that holds an object, and no JSON")
+    places = [(value, state), *((each, policy.index(state, number)) for number, each in texts)]
+    for each, place in places:
+        if (
+            isinstance(each, str)
+            and any(mark in each for mark in marks)
+            and policy.outcome(place).action is Action.ALLOW
+        ):
+            raise UnfilterableError("it is a text that holds an object or array, and no JSON")
+
+
+def _is_of_arrays(path: Path) -> bool:
+    """Tell whether a path names places in arrays that lie in no object, as columns of a table."""
+    steps = [step for step in path.steps if step != Key(_WRAPPED)]
+    return bool(steps) and all(isinstance(step, Index | AnyIndex) for step in steps)
 
 
 def _written(policy: OutputPolicy, value: JsonValue) -> tuple[Filtered, str]:
