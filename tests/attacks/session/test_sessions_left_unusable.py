@@ -96,6 +96,31 @@ def test_a_result_that_no_provider_takes_does_not_end_the_session(
     anyio.run(story)
 
 
+UNFIT: dict[str, dict[str, Any]] = {
+    "nothing-structured": {"content": [{"type": "text", "text": "42"}]},
+    "another-type": {"content": [], "structuredContent": {"count": "many"}},
+    "no-number": {"content": [], "structuredContent": {"count": float("nan")}},
+    "a-slow-pattern": {"content": [], "structuredContent": {"count": 1, "text": "a" * 60 + "!"}},
+}
+
+
+@pytest.mark.parametrize("answer", UNFIT)
+def test_a_result_that_is_not_as_its_tool_said_does_not_end_the_session(
+    stage: Callable[..., Stage], answer: str
+) -> None:
+    play = stage(READ, ANTHROPIC.answer("Done."), ANTHROPIC.answer("Still here."))
+    fields = {"count": {"type": "number"}, "text": {"type": "string", "pattern": "^(a+)+$"}}
+    schema = {"type": "object", "properties": fields, "required": ["count"]}
+    play.shop.answer(ORDER, outputs={"read_private": schema}, read_private=UNFIT[answer])
+
+    async def story() -> None:
+        async with play.session() as session:
+            assert (await session.send("Read")).text == "Done."
+            assert (await session.send("And now?")).text == "Still here."
+
+    anyio.run(story)
+
+
 def test_calls_of_a_tool_that_is_not_listed_are_answered_until_the_model_gives_up(
     stage: Callable[..., Stage],
 ) -> None:
