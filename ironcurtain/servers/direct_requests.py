@@ -23,6 +23,7 @@ import itertools
 import json
 import logging
 import math
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -54,6 +55,8 @@ CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _ANSWER = frozenset({"jsonrpc", "id", "result"})
 _OUTCOMES = frozenset({"result", "error"})
+_LATE = 1_000
+"""The latest requests that were given up whose answers are still expected."""
 _LONGEST = 20
 """Digits of the longest integer that is looked at where an answer cannot be read."""
 
@@ -132,7 +135,7 @@ class DirectRequests(Outbound):
         self._write: Write | None = None
         self._numbers = itertools.count(_FIRST)
         self._waiting: dict[int, _Waiting] = {}
-        self._given_up: set[int] = set()
+        self._given_up: deque[int] = deque(maxlen=_LATE)
 
     # -- the transport --------------------------------------------------------------------------
 
@@ -274,7 +277,7 @@ class DirectRequests(Outbound):
         finally:
             self._waiting.pop(number, None)
             if not is_answered:
-                self._given_up.add(number)
+                self._given_up.append(number)
         if outcome is None:
             raise UnreadableAnswerError
         if isinstance(outcome, ErrorData):

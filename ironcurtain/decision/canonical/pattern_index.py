@@ -115,9 +115,9 @@ class PatternIndex:
         if isinstance(resource, Url):
             node, _ = _deepest(root, url_chain(resource, self._case_insensitive_hosts))
         elif role.category == "path":
-            directory, _, name = resource.rpartition("/")
-            node, is_whole = self._directory(role.pattern_kind, directory)
-            node = node.children.get(name, node) if is_whole else node
+            end = resource.rindex("/")  # a path is absolute
+            node, is_whole = self._directory(role.pattern_kind, resource[:end])
+            node = node.children.get(resource[end + 1 :], node) if is_whole else node
         else:
             node, _ = _deepest(root, identifier_chain(role, resource))
         return node.covering
