@@ -110,16 +110,19 @@ def tail(
 def show(*, id_: str, log: str | None, directory: str | None, format_: str) -> Exit:
     """Print the decision ID (or the one whose id begins so) in full, with its result.
 
+    Without LOG it is looked for in all logs of the directory.
+
     \b
     Example:
-      ironcurtain audit show 4f2c1b work
+      ironcurtain audit show 4f2c1b
 
     \b
     Exit: 0 printed, 2 no such log or decision, 3 a line cannot be trusted.
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.enforcement.audit.log_paths import find_logs
     from ironcurtain.enforcement.audit.summary import entry_lines, find_entry
 
-    entry = find_entry(_paths(log, directory, None), id_)
+    entry = find_entry(find_logs(log, _folder(directory)), id_)
     print_result(entry, entry_lines(entry), format_)
     return Exit.YES
 
@@ -153,11 +156,10 @@ def verify(
     Exit: 0 intact, 1 not intact, 2 no such log or key,
     3 the chain is intact, but without a head it cannot be told what is cut off.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.enforcement.audit.summary import verification_lines
     from ironcurtain.enforcement.audit.witness import witnessed
 
-    folder = Path(directory) if directory is not None else audit_directory()
+    folder = _folder(directory)
     missing = _missing(log, folder, key, witness) if witness is not None and log is not None else None
     if missing is not None:
         print_result(missing, verification_lines(missing), format_)
@@ -256,10 +258,15 @@ def state(*, log: str | None, directory: str | None, head: str | None, key: str 
 
 
 def _paths(log: str | None, directory: str | None, head: str | None) -> LogPaths:
-    from ironcurtain.enforcement.audit.log_paths import audit_directory, find_log
+    from ironcurtain.enforcement.audit.log_paths import find_log
 
-    folder = Path(directory) if directory is not None else audit_directory()
-    return find_log(log, folder, Path(head) if head is not None else None)
+    return find_log(log, _folder(directory), Path(head) if head is not None else None)
+
+
+def _folder(directory: str | None) -> Path:
+    from ironcurtain.enforcement.audit.log_paths import audit_directory
+
+    return Path(directory) if directory is not None else audit_directory()
 
 
 def _verified(paths: LogPaths, key: str | None, *, use_head: bool = True) -> AuditVerification:

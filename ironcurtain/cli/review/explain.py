@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -12,8 +11,7 @@ import click
 from ironcurtain.cli.options.bundle_argument import CALL, bundle_argument
 from ironcurtain.cli.options.options import MARKDOWN_FORMAT, PolicyOptions, policy_options
 from ironcurtain.cli.output.results import print_json
-from ironcurtain.errors import Exit, FileError, UsageError
-from ironcurtain.system.text import quoted
+from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.clauses.report import ClauseReport
@@ -40,10 +38,18 @@ ALL = "all"
 @click.option("--facts", metavar="JSON", help="Values of the facts that the policy declares, by name.")
 @click.option("--at", metavar="TIME", help="When the call is decided, for facts: 2026-03-02T09:00:00Z.")
 @click.option(
-    "--record", metavar="FILE", help="Explain a decision of an audit log, with the bundle it names."
+    "--record",
+    metavar="LOG",
+    help="Explain a decision of an audit log, with the bundle it names: a file, or the name of a session.",
 )
-@click.option("--id", "id_", metavar="ID", help="With --record: the decision's id (default: the last one).")
-@click.option("--today", metavar="B", help="With --record: say whether this bundle decides it otherwise.")
+@click.option(
+    "--id",
+    "id_",
+    metavar="ID",
+    help="The decision's id, or how it begins (default: the last one of --record). Without --record it is "
+    "looked for in all logs in ~/.ironcurtain/audit.",
+)
+@click.option("--today", metavar="B", help="With a record: say whether this bundle decides it otherwise.")
 @click.option(
     "--clause",
     metavar="ID",
@@ -80,7 +86,7 @@ def command(
     format_: str,
     **deployment: Unpack[PolicyOptions],
 ) -> Exit:
-    """Explain the decision of a call, of a recorded call (--record), or all effects of a clause (--clause).
+    """Explain the decision of a call, of a recorded call (--id), or all effects of a clause (--clause).
 
     Similar calls are shown only after they were decided. Without --sandbox, a record is decided again in the
     workspace that it names.
@@ -89,9 +95,10 @@ def command(
     Example:
       ironcurtain explain --sandbox work \\
         filesystem write_file '{"path": "~/Documents/a", "content": ""}'
+      ironcurtain explain --id 4f2c1b
 
     \b
-    Exit: 0 explained; 1 with --record, it is decided differently than
+    Exit: 0 explained; 1 of a record, it is decided differently than
     recorded, by its own bundle or by the one of --today; 2 wrong
     options or files, or a record that cannot be decided again;
     3 another revision than the record's, or no answer from the engine.
@@ -101,22 +108,20 @@ def command(
     from ironcurtain.cli.review.policy_argument import bundle_or_project
     from ironcurtain.decision.decide import Call
 
-    if [server is not None, record is not None, clause is not None].count(True) != 1:
-        raise UsageError("give SERVER, TOOL and ARGUMENTS, or --record FILE, or --clause ID")
-    for option, value, needs, needed in (
-        ("--id", id_, "--record", record),
-        ("--today", today, "--record", record),
-        ("--scenarios", scenarios, "--clause", clause),
-    ):
-        if value is not None and needed is None:
-            raise UsageError(f"{option} belongs to {needs}")
+    is_recorded = record is not None or id_ is not None
+    if [server is not None, is_recorded, clause is not None].count(True) != 1:
+        raise UsageError("give SERVER, TOOL and ARGUMENTS, or --id ID or --record LOG, or --clause ID")
+    if today is not None and not is_recorded:
+        raise UsageError("--today belongs to --id or --record")
+    if scenarios is not None and clause is None:
+        raise UsageError("--scenarios belongs to --clause")
     path = bundle_or_project(bundle)
-    if record is not None:
+    if is_recorded:
         if caller is not None:
-            raise UsageError("--record takes no --caller", hint="The record says who the agent acted for.")
+            raise UsageError("a record takes no --caller", hint="It says who the agent acted for.")
         if facts is not None or at is not None:
-            raise UsageError("--record takes no --facts and no --at")
-        decision = _find(Path(record), id_)
+            raise UsageError("a record takes no --facts and no --at", hint="It holds the facts and the time.")
+        decision = _find(record, id_)
         return _record(decision, bundle=path, today=today, view=view, format_=format_, deployment=deployment)
     if clause is not None:
         return _clause(clause, path, scenarios, deployment, view=view, format_=format_)
@@ -191,18 +196,18 @@ def _today(record: DecisionRecord, call: Call, bundle: str, deployment: PolicyOp
         return reproduction(record, policy.decide_many([call])[0])
 
 
-def _find(path: Path, id_: str | None) -> DecisionRecord:
-    from ironcurtain.enforcement.audit.log_paths import log_at
+def _find(log: str | None, id_: str | None) -> DecisionRecord:
+    from ironcurtain.enforcement.audit.log_paths import audit_directory, find_log, find_logs
     from ironcurtain.enforcement.audit.reader import read_records
+    from ironcurtain.enforcement.audit.summary import find_entry
 
-    if not path.is_file():
-        raise FileError("there is no such audit log", where=str(path))
-    decisions = [line.record for line in read_records(log_at(path)) if line.record.kind == "decision"]
-    matching = [record for record in decisions if id_ in (None, record.id)]
-    if not matching:
-        what = "no decision" if id_ is None else f"no decision {quoted(id_)}"
-        raise UsageError(f"the audit log holds {what}", where=str(path))
-    return matching[-1]
+    if id_ is not None:
+        return find_entry(find_logs(log, audit_directory()), id_).decision
+    paths = find_log(log, audit_directory())
+    decisions = [line.record for line in read_records(paths) if line.record.kind == "decision"]
+    if not decisions:
+        raise UsageError("the audit log holds no decision", where=str(paths.path))
+    return decisions[-1]
 
 
 def _clause(

@@ -88,15 +88,30 @@ def find_log(named: str | None, directory: Path, head: Path | None = None) -> Lo
         FileError: If there is no such log.
     """
     if named is None:
-        first = logs_in(directory)
-        if not first:
-            raise FileError("there is no audit log", where=str(directory), hint="Name the file of a log.")
-        return log_at(max(first, key=lambda p: (p.stat().st_mtime_ns, p.name)), head)
+        return log_at(_newest_first(directory)[0], head)
     segment = directory / f"{named}{SUFFIX}"
     path = segment if _SESSION.fullmatch(named) and segment.exists() else Path(named)
     if not path.is_file():
         raise FileError("there is no such audit log", where=str(path), hint="Check the path or the name.")
     return log_at(path, head)
+
+
+def find_logs(named: str | None, directory: Path) -> list[LogPaths]:
+    """Return the logs in which a decision may be: the one that is named, or all, the newest first.
+
+    Raises:
+        FileError: If there is no such log, or none at all.
+    """
+    if named is not None:
+        return [find_log(named, directory)]
+    return [log_at(path) for path in _newest_first(directory)]
+
+
+def _newest_first(directory: Path) -> list[Path]:
+    first = logs_in(directory)
+    if not first:
+        raise FileError("there is no audit log", where=str(directory), hint="Name the file of a log.")
+    return sorted(first, key=lambda p: (p.stat().st_mtime_ns, p.name), reverse=True)
 
 
 KEY_BYTES = 32

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from statistics import median
 from typing import Literal
 
@@ -144,12 +145,36 @@ def report(lines: Iterable[Line], verification: AuditVerification) -> AuditRepor
     )
 
 
-def find_entry(paths: LogPaths, id_: str) -> AuditEntry:
-    """Return a decision with its result. Several records of one id: the last decision is meant.
+def find_entry(logs: Iterable[LogPaths], id_: str) -> AuditEntry:
+    """Return a decision with its result. Several records of one id in a log: the last decision is meant.
+
+    Args:
+        logs: At least one; they are read, one after the other, until one has exactly this id.
+        id_: The id, or how it begins, if no other one in the logs begins so.
 
     Raises:
         UsageError: If there is none, or there are several.
     """
+    places: list[Path] = []
+    found: list[AuditEntry] = []
+    for paths in logs:
+        places.append(paths.path)
+        entries = _entries(paths, id_)
+        if id_ in entries:
+            return entries[id_]
+        found += entries.values()
+    if len(found) == 1:
+        return found[0]
+    what = "there is no decision" if not found else f"there are {len(found)} decisions"
+    raise UsageError(
+        f"{what} whose id begins with {quoted(id_)}",
+        where=str(places[0] if len(places) == 1 else places[0].parent),
+        hint="Write more of the id." if found else "`ironcurtain audit tail` prints ids.",
+    )
+
+
+def _entries(paths: LogPaths, id_: str) -> dict[str, AuditEntry]:
+    """Return the decisions of a log whose id begins so, by their ids."""
     decisions: dict[str, DecisionRecord] = {}
     results: dict[str, ResultRecord] = {}
     for line in read_records(paths):
@@ -158,13 +183,7 @@ def find_entry(paths: LogPaths, id_: str) -> AuditEntry:
             decisions[record.id] = record
         elif isinstance(record, ResultRecord):
             results[record.id] = record
-    decision = decisions.get(id_) or (next(iter(decisions.values())) if len(decisions) == 1 else None)
-    if decision is None:
-        what = "there is no decision" if not decisions else f"there are {len(decisions)} decisions"
-        raise UsageError(
-            f"{what} whose id begins with {quoted(id_)}", where=str(paths.path), hint="See `audit tail`."
-        )
-    return AuditEntry(decision=decision, result=results.get(decision.id))
+    return {id_: AuditEntry(decision=each, result=results.get(id_)) for id_, each in decisions.items()}
 
 
 def _counts(values: Iterable[str]) -> dict[str, int]:

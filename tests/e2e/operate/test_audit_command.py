@@ -119,6 +119,19 @@ def test_show_prints_one_record_in_full(session: Session, inside: Inside) -> Non
     assert_clear(inside("audit", "show", "nothing", "work", *audit), 2, "IC1001")
 
 
+def test_show_finds_a_decision_in_whichever_log_it_is(tmp_path: Path, inside: Inside) -> None:
+    audit = ["--directory", str(tmp_path)]
+    write_log(tmp_path, 4, session="monday")
+    write_log(tmp_path, 2, session="tuesday")
+    shown = inside("audit", "show", "d000003", *audit)
+    assert (shown.code, "d000003" in shown.out) == (0, True), shown.err
+    several = inside("audit", "show", "d00000", *audit)
+    assert (several.code, several.out) == (2, "")
+    assert 'there are 6 decisions whose id begins with "d00000"' in several.err
+    assert inside("audit", "show", "d000003", "tuesday", *audit).codes == ["IC1001"]
+    assert_clear(inside("audit", "show", "d000009", *audit), 2, "IC1001")
+
+
 def test_stats_and_report(session: Session, inside: Inside) -> None:
     audit = ["--directory", str(session.audit)]
     stats = json.loads(inside("audit", "stats", "work", *audit, "--format", "json").out)

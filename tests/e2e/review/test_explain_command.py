@@ -105,6 +105,7 @@ def test_a_clause(inside: Inside) -> None:
         ("--clause", "C8", *DENIED),
         ("--today", "x", *DENIED),
         ("--id", "x", "--clause", "C8"),
+        ("--id", "x", *DENIED),
         ("--scenarios", "x", *DENIED),
         ("--clause", "C8", "--view", "agent"),
         ("--record", "no-such-file"),
@@ -172,6 +173,20 @@ def test_a_record_is_decided_again(inside: Inside, home: Path) -> None:
     assert (beyond.code, beyond.out, beyond.codes) == (2, "", ["IC1402"])
     assert "holds no decision of the policy to explain: it is deny by sandbox-out-of-reach" in beyond.err
     assert "Its reason: its sandbox does not reach it" in beyond.err
+
+
+def test_a_recorded_decision_is_found_by_how_its_id_begins(
+    inside: Inside, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRONCURTAIN_HOME", str(home.parent))
+    write_log(home)
+    agent = explain(inside, home, "--record", "work", "--id", "d1", "--view", "agent")
+    assert agent.out.endswith("Decision: d1\n"), agent.err
+    assert "it is deny by sandbox-out-of-reach" in explain(inside, home, "--id", "bey").err
+    several = explain(inside, home, "--record", "work", "--id", "d")
+    assert (several.code, several.codes) == (2, ["IC1001"])
+    assert 'there are 2 decisions whose id begins with "d"' in several.err
+    assert explain(inside, home, "--id", "d1", "--today", str(SHIPPED)).code == 0
 
 
 def test_another_revision_is_refused_unless_asked_for_today(inside: Inside, home: Path) -> None:
