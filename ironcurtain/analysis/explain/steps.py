@@ -80,7 +80,8 @@ class _Found:
         if self._trace.tool is None:
             return
         tool = self._trace.tool.annotation
-        yield "it changes things" if tool.side_effects else "it only looks"
+        acts = "it takes resources or changes things"
+        yield acts if tool.side_effects else "it takes no resource and changes nothing"
         yield "all it does lies under its arguments" if tool.contained else "it can act beyond its arguments"
         drift = self._decision.drift_checked
         yield "it is the one that was annotated" if drift else "not compared with the live tool"

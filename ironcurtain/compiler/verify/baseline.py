@@ -44,7 +44,7 @@ class Baseline(Struct):
     @property
     def told(self) -> str:
         """What was recorded and, if it was found before, when, in a few words."""
-        since, told = self.recorded.since, f"{counted(self.recorded.calls, 'call')} recorded"
+        since, told = self.recorded.since, f"{counted(len(self.recorded.records), 'call')} recorded"
         if since is None:
             return told
         when = f"{since.astimezone():%Y-%m-%d %H:%M}"
@@ -90,4 +90,4 @@ def _record(
     with in_background(evidence.gathered) as gathering:
         records = record(fresh, partial(builder.attempt, settled.tried.bundle))
         gathering.result()
-    return RecordedCalls(records, len(generated.calls), generated.left_out)
+    return RecordedCalls(records, generated.left_out)

@@ -179,7 +179,7 @@ class _Draft(Struct):
         decide = Once(partial(decide_all, bundle, self.demanded, OpaCommand(opa)))
         evidence = KnownEvidence(bundle, self.demanded, guarantees, opa, decide, parts=kept.parts)
         records = tuple(entry for entry in self.scenarios.scenarios if entry.origin == RECORD)
-        recorded = RecordedCalls(records, kept.calls, kept.left_out, since=kept.since)
+        recorded = RecordedCalls(records, kept.left_out, since=kept.since)
         tried = TriedDraft(bundle, kept.verification, decide)
         return Expected(self.untested, tried, self.demanded, evidence, recorded=recorded)
 

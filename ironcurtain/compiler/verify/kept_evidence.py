@@ -34,12 +34,12 @@ class RecordedCalls(Struct):
     """What a policy was seen to decide of generated calls.
 
     Attributes:
-        calls: How many calls were generated, `left_out` how many would have been too many.
+        records: Calls that no scenario demands, with what becomes of them.
+        left_out: How many calls were not made because they would have been too many.
         since: When an earlier compile found it; None if this one does.
     """
 
     records: tuple[Scenario, ...]
-    calls: int
     left_out: int
     since: datetime | None = None
 
@@ -60,13 +60,12 @@ class KeptEvidence(Frozen):
     Attributes:
         since: When that was.
         verification: What `verify` says of the bundle and the scenarios that demand something.
-        calls: How many calls were generated, `left_out` how many would have been too many.
+        left_out: How many generated calls would have been too many.
     """
 
     format: Literal["ironcurtain/kept-evidence/v1"] = "ironcurtain/kept-evidence/v1"
     since: datetime
     verification: Verification
-    calls: int
     left_out: int
     parts: EvidenceParts
 
@@ -121,7 +120,6 @@ def keep_evidence(
     kept = KeptEvidence(
         since=datetime.now(UTC),
         verification=verification,
-        calls=recorded.calls,
         left_out=recorded.left_out,
         parts=EvidenceParts(
             matrix=evidence.matrix,

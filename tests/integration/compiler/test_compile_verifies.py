@@ -54,6 +54,20 @@ def test_what_a_compile_publishes_verify_accepts(project: Notes, setting: str) -
     assert project.run("verify", "generated/bundle").code == 0
 
 
+def test_a_compile_counts_the_records_that_verify_finds(project: Notes) -> None:
+    assert project.compile().code == 0
+    listed = json.loads((project.directory / "generated" / "test-scenarios.json").read_text())["scenarios"]
+    recorded = next(each for each in listed if each.get("origin") == "generated")
+    call, expect = json.dumps(recorded["call"]), recorded["expect"]
+    add_scenario(project, f"{{id: demanded, call: {call}, expect: {expect}, why: It was recorded.}}")
+    result = project.compile()
+    told = re.search(r"\b(\d+) calls recorded\b", result.err)
+    verified = project.run("verify", "generated/bundle", "--format", "json").out
+    counts = {check["name"]: check["summary"] for check in json.loads(verified)["checks"]}
+    assert told is not None, result.err
+    assert counts["records"].startswith(f"{told[1]}, ")
+
+
 @pytest.mark.parametrize("setting", STRICT)
 def test_what_verify_would_refuse_a_compile_does_not_publish(project: Notes, setting: str) -> None:
     assert project.compile().code == 0

@@ -101,6 +101,7 @@ def test_the_step_where_a_call_ends(policy: Policy, name: str, arguments: Any, e
 def test_the_seven_steps_of_a_judged_call(policy: Policy, home: Path) -> None:
     explanation = explain(policy, "read", {"path": "~/docs/a", "mode": "hard"})
     assert all(step.passed for step in explanation.steps)
+    assert explanation.steps[1].found[0] == "it takes resources or changes things"  # reading is not changing
     assert explanation.steps[2].found == ("nothing had to be filled in",)
     assert f'/path is "{home}/docs/a"' in explanation.steps[3].found
     assert explanation.steps[6].found == ("escalate by ask-docs",)
