@@ -41,7 +41,10 @@ _SILENT: frozenset[ReservedRule] = frozenset({ReservedRule.ENGINE_UNREACHABLE, R
 # A status may be about this input alone, which must not cost other calls a node.
 _RESTING = _SILENT | {ReservedRule.ENGINE_REVISION, ReservedRule.ENGINE_MALFORMED}
 _PUBLISH = "Publish this bundle to the nodes, or load the one that they serve."
-_CHECK = "Check the nodes, their addresses, --engine-ca and --engine-token-file; see docs/remote-engine.md."
+_CHECK = (
+    "Check the nodes, their addresses, --engine-ca and --engine-token-file; "
+    "see `ironcurtain error remote-engine`."
+)
 
 
 class RemoteLimits(Struct):

@@ -295,7 +295,7 @@ def _check_cost(settings: SessionSettings, model: SessionModel) -> None:
     if model.price is None and (settings.turn.cost, settings.whole.cost) != (None, None):
         raise UsageError(
             f"nobody knows the price of {visible(model.name)}, so its cost cannot be limited",
-            hint="Write its price into config.json (docs/models.md), or limit tokens.",
+            hint="Write its price into config.json (`ironcurtain error models`), or limit tokens.",
         )
 
 

@@ -129,7 +129,7 @@ def finding_lines(finding: Finding) -> Iterator[str]:
     place = f" ({finding.source})" if finding.source else ""
     yield f"{finding.severity}: {printable(finding.message)} [{finding.id}]{place}"
     yield from (f"    {line}" for line in _witness_lines(finding.witness))
-    yield f"    {printable(finding.suggestion)} See {finding.docs}."
+    yield f"    {printable(finding.suggestion)} See `ironcurtain error {finding.kind}`."
     if finding.proof is Proof.NOT_FOUND:
         yield "    Not proved: nothing to the contrary was found, but not every kind of call is known."
 

@@ -13,8 +13,8 @@ from ironcurtain.errors import Exit
 def command(*, stdio: bool, no_verify: bool) -> Exit:
     """Tell an editor what is wrong while you type: in the constitution, scenarios, answers and settings.
 
-    An editor starts it and speaks the Language Server Protocol on stdin and stdout; docs/editors.md sets up
-    three of them. Needs the extra `lsp`: pip install 'ironcurtain[lsp]'.
+    An editor starts it and speaks the Language Server Protocol on stdin and stdout;
+    `ironcurtain error editors` sets up three of them. Needs the extra `lsp`: pip install 'ironcurtain[lsp]'.
 
     \b
     Example:

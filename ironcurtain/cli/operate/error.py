@@ -1,6 +1,8 @@
-"""`ironcurtain error`: the page of an error."""
+"""`ironcurtain error`: the page of an error, or of something else that a message names."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
@@ -11,26 +13,38 @@ _PREFIX = "IC"
 
 
 @click.command()
-@click.argument("code", required=False)
-def command(*, code: str | None) -> Exit:
+@click.argument("name", required=False, metavar="[CODE]")
+def command(*, name: str | None) -> Exit:
     """Print what error CODE means and what to do about it, or without CODE a line for each error.
 
-    \b
-    Example:
-      ironcurtain error IC3201
+    In place of CODE, a kind of finding or a page of the documentation that a message names.
 
     \b
-    Exit: 0 printed, 2 there is no such error.
+    Examples:
+      ironcurtain error IC3201
+      ironcurtain error dead-rule
+      ironcurtain error signing
+
+    \b
+    Exit: 0 printed, 2 there is no such error or page.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.system import assets
 
-    pages = {path.stem: path for path in sorted(assets.ERRORS.glob(f"{_PREFIX}*.md"))}
-    if code is None:
-        headings = (path.read_text(encoding="utf-8").partition("\n")[0] for path in pages.values())
+    codes = _pages(assets.ERRORS, f"{_PREFIX}*.md")
+    if name is None:
+        headings = (path.read_text(encoding="utf-8").partition("\n")[0] for path in codes.values())
         click.echo("\n".join(heading.removeprefix("# ") for heading in headings))
         return Exit.YES
-    name = f"{_PREFIX}{code.upper().removeprefix(_PREFIX)}"
-    if name not in pages:
-        raise UsageError(f"there is no error {quoted(code)}", hint="`ironcurtain error` lists all of them.")
-    click.echo(pages[name].read_text(encoding="utf-8"), nl=False)
+    findings = assets.DOCS / "findings"
+    others = {"findings": findings / "README.md", **_pages(assets.DOCS, "*.md"), **_pages(findings, "*-*.md")}
+    page = codes.get(f"{_PREFIX}{name.upper().removeprefix(_PREFIX)}") or others.get(name)
+    if page is None:
+        raise UsageError(
+            f"there is no error or page {quoted(name)}", hint="`ironcurtain error` lists all errors."
+        )
+    click.echo(page.read_text(encoding="utf-8"), nl=False)
     return Exit.YES
+
+
+def _pages(directory: Path, pattern: str) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(directory.glob(pattern))}

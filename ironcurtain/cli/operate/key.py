@@ -116,7 +116,7 @@ def public(*, key: str | None, format_: str) -> Exit:
 @click.option("-o", "--output", metavar="FILE", required=True, help="Where the signed configuration goes.")
 @KEY
 def sign_domain(*, file: str, output: str, key: str | None) -> Exit:
-    """Sign the configuration of a domain, for `ironcurtain serve --domain` (docs/gateway.md).
+    """Sign the configuration of a domain, for `ironcurtain serve --domain` (`ironcurtain error gateway`).
 
     \b
     Example:

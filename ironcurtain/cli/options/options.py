@@ -206,7 +206,8 @@ serving_options = _Options(
     click.option(
         "--on-approval",
         metavar="COMMAND",
-        help="Run this, without a shell, for each call that waits for a person; see docs/approvals.md.",
+        help="Run this, without a shell, for each call that waits for a person; see "
+        "`ironcurtain error approvals`.",
     ),
     click.option(
         "--witness",

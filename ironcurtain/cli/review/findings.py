@@ -61,7 +61,7 @@ def command(
     """Report likely mistakes in a policy: dead rules, gaps, evasions, clauses without rules.
 
     Each finding has a stable id, an example call, a suggested edit, and a page in docs/findings.
-    A waiver (docs/findings/README.md) accepts a finding until a date, with a reason.
+    A waiver (`ironcurtain error findings`) accepts a finding until a date, with a reason.
 
     \b
     Example:

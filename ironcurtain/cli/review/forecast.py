@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @bundle_argument()
-@click.option("--profile", metavar="FILE", help="Calls that an agent makes (docs/forecast.md).")
+@click.option("--profile", metavar="FILE", help="Calls that an agent makes (`ironcurtain error forecast`).")
 @click.option(
     "--audit", metavar="LOG", multiple=True, help="An audit log, by file or session; one session; repeatable."
 )

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     type=click.Choice(["redacted", "abstract"]),
     default="redacted",
     show_default=True,
-    help="Whether the log keeps the values of calls; see docs/audit.md.",
+    help="Whether the log keeps the values of calls; see `ironcurtain error audit`.",
 )
 @click.option("--audit-redact", metavar="ROLE", multiple=True, help="Redact this role's values; repeatable.")
 @click.option(

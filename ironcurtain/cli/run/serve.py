@@ -68,8 +68,8 @@ def command(
 ) -> Exit:
     """Serve tools of your own: with permissions, validation, output policies and audit, under a policy.
 
-    TOOLS.PY declares tools with `define_tool` (docs/gateway.md); or it is an mcp-servers.json that
-    names such files beside other servers. Tools are offered as GATEWAY__TOOL.
+    TOOLS.PY declares tools with `define_tool` (`ironcurtain error gateway`); or it is an mcp-servers.json
+    that names such files beside other servers. Tools are offered as GATEWAY__TOOL.
 
     \b
     Example:

@@ -54,7 +54,7 @@ def _limit_options(command: F) -> F:
     "--model",
     metavar="ID",
     envvar="IRONCURTAIN_MODEL",
-    help="The model, as anthropic:ID; see docs/models.md.",
+    help="The model, as anthropic:ID; see `ironcurtain error models`.",
 )
 @click.option("--caller", metavar="JSON", help="Facts about the principal, as a JSON object.")
 @click.option("--resume", metavar="SESSION", help="Go on with this session; see `ironcurtain sessions list`.")
@@ -105,7 +105,7 @@ def command(
     if bundle is None:
         raise UsageError("no bundle is given", hint="Name what is enforced: --bundle generated/bundle.")
     if model is None:
-        raise UsageError("a session needs a model", hint="Write --model PROVIDER:ID; see docs/models.md.")
+        raise UsageError("a session needs a model", hint="Write --model ID (`ironcurtain error models`).")
     from ironcurtain.session.run import run_session
 
     sandbox = chosen["sandbox"]

@@ -30,6 +30,7 @@ from ironcurtain.system.text import quoted, visible
 
 DEFAULT_TIMEOUT = 600.0
 FILE_NAME = "config.json"
+_SEE = "See `ironcurtain error models`."
 
 ServiceName: TypeAlias = Literal["anthropic", "openai", "google"]
 Money: TypeAlias = Annotated[Decimal, Field(ge=0, le=10_000, strict=False)]
@@ -185,7 +186,7 @@ def load_user_config(path: Path) -> UserConfig:
     known = tuple(UserConfig.model_fields)
     raise_all(
         [
-            FormatError(f"{top}: not of the right shape", where=str(path), hint="See docs/models.md.")
+            FormatError(f"{top}: not of the right shape", where=str(path), hint=_SEE)
             if top in known
             else FormatError("an unknown key", where=str(path), hint=f"Known keys: {', '.join(known)}.")
             for top in tops or ("format",)
@@ -219,7 +220,9 @@ def access_to(
         others = ["or use --model manual"] if or_manual else []
         raise ModelFailedError(
             f"there is no key for {service.title}",
-            hint=", ".join([f"Set {service.keys[0]} or put it into {FILE_NAME} (docs/models.md)", *others])
+            hint=", ".join(
+                [f"Set {service.keys[0]} or put it into {FILE_NAME} (`ironcurtain error models`)", *others]
+            )
             + ".",
         )
     if base_url is not None:

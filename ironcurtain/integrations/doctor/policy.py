@@ -25,7 +25,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.ownership import check_own_bundle
 from ironcurtain.system.text import visible
 
-_UNSIGNED = "Give --verify-key FILE here and to the proxy (docs/signing.md)."
+_UNSIGNED = "Give --verify-key FILE here and to the proxy (`ironcurtain error signing`)."
 
 
 def bundle(installation: Installation) -> Iterator[Diagnosis]:

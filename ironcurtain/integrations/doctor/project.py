@@ -225,7 +225,7 @@ def _ask(access: ModelAccess) -> Diagnosis:
         fix = f"Check your network, {access.service.address} and the addresses in {FILE_NAME}."
         return _fails(f"{asked} cannot be reached ({type(error).__name__})", fix)
     if status in _REFUSED:
-        fix = f"Set {access.service.keys[0]} to a key that is valid (docs/models.md)."
+        fix = f"Set {access.service.keys[0]} to a key that is valid (`ironcurtain error models`)."
         return _fails(f"{asked} refuses the key (HTTP status {status})", fix)
     if status != _OK:
         return Diagnosis(

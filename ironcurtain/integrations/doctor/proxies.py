@@ -139,7 +139,7 @@ def _listens(url: str) -> bool:
 
 NODE_FIXES: dict[str, str] = {
     ReservedRule.ENGINE_UNREACHABLE: (
-        "Start it, and check its address and --engine-ca (docs/remote-engine.md)."
+        "Start it, and check its address and --engine-ca (`ironcurtain error remote-engine`)."
     ),
     ReservedRule.ENGINE_TIMEOUT: "It is overloaded or hangs: look at its log, and start it anew.",
     ReservedRule.ENGINE_REVISION: (
@@ -147,10 +147,10 @@ NODE_FIXES: dict[str, str] = {
     ),
     ReservedRule.ENGINE_STATUS: "Check --engine-token-file, and that the bundle's name there is ironcurtain.",
     ReservedRule.ENGINE_MALFORMED: (
-        "This is no OPA that serves our bundle: check the address (docs/remote-engine.md)."
+        "This is no OPA that serves our bundle: check the address (`ironcurtain error remote-engine`)."
     ),
 }
-_CHECK = "See docs/remote-engine.md."
+_CHECK = "See `ironcurtain error remote-engine`."
 _SCHEMES = ("http://", "https://")
 
 
@@ -196,7 +196,10 @@ def publishing(installation: Installation) -> Iterator[Diagnosis]:
             token = installation.publish_token_file
             held = held_by_server(target, read_token(Path(token)) if token is not None else None)
         except IronCurtainError as error:
-            fix = "Start the server, and check the address and --publish-token-file (docs/publish.md)."
+            fix = (
+                "Start the server, and check the address and --publish-token-file "
+                "(`ironcurtain error publish`)."
+            )
             yield from failed(name, error, fix)
             continue
         what = "it answers, and holds a bundle" if held is not None else "it answers, and holds nothing yet"

@@ -175,7 +175,8 @@ def _tried(told: list[str], file: Path, home: str) -> Iterator[Diagnosis]:
     """Return what servers tried while they started, and were refused."""
     for text in [text for text in told if ": sandbox: " in text][:_MOST_TRIED]:
         fix = (
-            "Let it, if it should: allowWrite or allowedDomains in its entry (docs/sandbox.md); or remove it."
+            "Let it, if it should: allowWrite or allowedDomains in its entry "
+            "(`ironcurtain error sandbox`); or remove it."
         )
         match = _VIOLATION.fullmatch(text)
         mends = offer_for(match["server"], match["what"], file, home) if match is not None else ""
@@ -229,7 +230,8 @@ def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
                 name="sandbox",
                 status="warn",
                 what=f"server {visible(name)} can read keys or sign-ins: {shown}",
-                fix="Name single files in allowRead and allowWrite, or take these out (docs/sandbox.md).",
+                fix="Name single files in allowRead and allowWrite, or take these out "
+                "(`ironcurtain error sandbox`).",
             )
     hidden = sum(path.exists() for path in sign_ins(home))
     if contained:

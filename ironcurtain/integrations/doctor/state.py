@@ -33,7 +33,7 @@ def state(installation: Installation) -> Iterator[Diagnosis]:
             name=_NAME,
             status="fail",
             what=f"{error}: calls that need a total are refused",
-            fix=f"Look at {visible(place.name)} (docs/memory.md).",
+            fix=f"Look at {visible(place.name)} (`ironcurtain error memory`).",
             code=SystemFailedError.code,
         )
 

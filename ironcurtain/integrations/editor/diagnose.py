@@ -51,7 +51,7 @@ from ironcurtain.system.yaml_text import place_of
 _FORMAT = re.compile(
     r'(?:^|[{,])[ \t]*["\']?format["\']?[ \t]*:\s*["\']?(ironcurtain/[a-z-]+)/v\d', re.MULTILINE
 )
-_LINT_PAGE = "docs/constitution.md#what-the-linter-says"
+_LINT_PAGE = "docs/constitution.md#linter-findings"
 _CONSTITUTION_PAGE = "docs/constitution.md#clauses"
 _YAML = {".yaml", ".yml"}
 

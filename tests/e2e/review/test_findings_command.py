@@ -89,7 +89,8 @@ def test_the_formats_tell_the_same(inside: Inside, written: Path) -> None:
     assert finding["witness"]["verdict"] == "allow"
     for text in printed.values():
         assert finding["id"] in text
-        assert finding["docs"] in text
+    assert "See `ironcurtain error evadable-rule`." in printed["text"]
+    assert finding["docs"] in printed["markdown"]
     assert printed["markdown"].startswith("# Findings\n")
 
 

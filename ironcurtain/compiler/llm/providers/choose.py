@@ -120,7 +120,7 @@ def _provider(model: str, questions: Path, ledger: Ledger, patience: Patience) -
     if price is None and ledger.budget is not None:
         raise ModelFailedError(
             f"nobody knows what {service.name}:{name} costs, so no budget can be kept",
-            hint="Put its price into config.json (docs/models.md), or leave --max-cost away.",
+            hint="Put its price into config.json (`ironcurtain error models`), or leave --max-cost away.",
         )
     endpoint: Endpoint = _endpoint_class(service)(name, access)
     return ModelProvider(endpoint, access, name, price, ledger, patience)

@@ -87,7 +87,7 @@ def _of_places(name: str, server: Server, reach: Reach) -> Iterator[Disagreement
             name,
             f"server {name}: rules speak of {', '.join(map(visible, closed))}, where keys and sign-ins lie, "
             "and every sandbox hides these",
-            "Name single files in allowRead, if it needs them (docs/sandbox.md).",
+            "Name single files in allowRead, if it needs them (`ironcurtain error sandbox`).",
         )
 
 
