@@ -111,6 +111,7 @@ def command(
         bundle=Path(bundle) if bundle else files[0],
         servers=Path(servers) if servers else files[1],
         project=bool(named) or any(path.exists() for path in files),
+        bundle_alone=not (servers or config or project.file or problem or files[1].exists()),
         user=user_directory(),
         approvals=default_paths(),
         audit=audit_directory(),

@@ -67,6 +67,7 @@ class Installation(Struct):
     Attributes:
         bundle: The policy that is enforced.
         servers: The servers' configuration.
+        bundle_alone: Whether a bundle was named outside a project, and there are no servers.
         user: The directory of the user's own files.
         approvals: The approvals directory and its key.
         audit: The directory of audit logs.
@@ -107,6 +108,7 @@ class Installation(Struct):
     min_serial: int | None = None
     problem: IronCurtainError | None = None
     project: bool = True
+    bundle_alone: bool = False
     models: tuple[str, ...] = ()
     sources: tuple[Path, Path | None, Path] | None = None
     engine: tuple[str, ...] = ()

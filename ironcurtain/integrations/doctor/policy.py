@@ -25,7 +25,11 @@ from ironcurtain.system import json_text
 from ironcurtain.system.ownership import check_own_bundle
 from ironcurtain.system.text import visible
 
-_UNSIGNED = "Give --verify-key FILE here and to the proxy (`ironcurtain error signing`)."
+_CHECKED = "Give --verify-key FILE here and to the proxy (`ironcurtain error signing`)."
+_SIGNED = (
+    "Sign it (`ironcurtain compile --sign`), and give --verify-key FILE here and to the proxy "
+    "(`ironcurtain error signing`)."
+)
 
 
 def bundle(installation: Installation) -> Iterator[Diagnosis]:
@@ -56,7 +60,9 @@ def bundle(installation: Installation) -> Iterator[Diagnosis]:
         yield Diagnosis(name="bundle", status="ok", what=f"{what}, as expected")
     else:
         yield from _ownership(
-            installation, f"{what}, {trust.signature_words(read)}: nothing says that it is yours"
+            installation,
+            f"{what}, {trust.signature_words(read)}: nothing says that it is yours",
+            _CHECKED if read.is_signed else _SIGNED,
         )
     yield from _stale(installation, read)
     try:
@@ -82,14 +88,14 @@ def _unusable(read: Bundle) -> Iterator[Diagnosis]:
                 )
 
 
-def _ownership(installation: Installation, what: str) -> Iterator[Diagnosis]:
+def _ownership(installation: Installation, what: str, fix: str) -> Iterator[Diagnosis]:
     """Look who else could change a bundle that nothing vouches for: a proxy refuses to start with it."""
     try:
         check_own_bundle(installation.bundle)
     except IronCurtainError as error:
         yield from failed("bundle", error)
     else:
-        yield Diagnosis(name="bundle", status="warn", what=what, fix=_UNSIGNED)
+        yield Diagnosis(name="bundle", status="warn", what=what, fix=fix)
 
 
 def _stale(installation: Installation, read: Bundle) -> Iterator[Diagnosis]:

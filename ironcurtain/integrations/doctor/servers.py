@@ -102,6 +102,11 @@ _FIXES = (
 
 def servers(installation: Installation) -> Iterator[Diagnosis]:
     """Read the configuration, start each server, list its tools, and hold them against the bundle."""
+    if installation.bundle_alone:
+        what = "a bundle is named, and neither a project nor --servers: no servers are looked at"
+        fix = "Name their configuration with --servers, if the bundle is enforced here."
+        yield Diagnosis(name="servers", status="skip", what=what, fix=fix)
+        return
     try:
         config = load_servers(installation.servers)
     except IronCurtainError as error:

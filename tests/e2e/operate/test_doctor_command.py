@@ -56,6 +56,20 @@ def test_all_is_well(inside: Inside, project: Path) -> None:
     assert all(each["fix"] for each in report["checks"] if each["name"] == "bundle")
 
 
+@pytest.mark.usefixtures("home")
+def test_a_bundle_alone_on_another_machine(inside: Inside, project: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    bundle = str(project / "generated" / "bundle")
+    ended = inside("doctor", "--bundle", bundle, "--format", "json", cwd=elsewhere)
+    found = {each["name"]: each for each in json.loads(ended.out)["checks"]}
+    assert (ended.code, found["servers"]["status"]) == (0, "skip"), ended.out
+    assert "ironcurtain compile --sign" in found["bundle"]["fix"]
+    named = inside("doctor", "--bundle", bundle, "--servers", "none.json", "--format", "json")
+    (servers,) = [each for each in json.loads(named.out)["checks"] if each["name"] == "servers"]
+    assert (named.code, servers["status"], servers["code"]) == (1, "fail", "IC1002")
+
+
 def test_several_things_are_wrong(inside: Inside, project: Path, home: Path) -> None:
     (project / "words").write_text("dies")
     new_key(home / ".ironcurtain" / "signing-key.pem", "ES256")
