@@ -23,7 +23,7 @@ from ironcurtain.system.text import printable
 
 NOT_PERMITTED = "operation not permitted"
 _MOST_ERRORS = 10
-_PREDICATE_SECONDS = 5.0
+_CONDITION_SECONDS = 5.0
 _UNCHECKED = "The arguments could not be checked."
 _KINDS: Mapping[type, str] = {
     str: "a string",
@@ -59,7 +59,7 @@ RULES: dict[str, Stage] = {
 """By the rule of a refusal before the policy, its stage."""
 
 
-class Refused(Struct):
+class NotAdmitted(Struct):
     """A call that does not come to the policy.
 
     Attributes:
@@ -73,10 +73,17 @@ class Refused(Struct):
 
 
 class Admission:
-    """The gateways of one server, and what their tools ask of a caller."""
+    """The gateways of one server, and what their tools ask of a caller.
 
-    def __init__(self, gateways: Mapping[str, Gateway]) -> None:
-        self._gateways = dict(gateways)
+    Args:
+        gateways: By the server's name.
+        condition_seconds: How long a tool's own condition may take; one that takes longer needs the most.
+    """
+
+    def __init__(
+        self, gateways: Mapping[str, Gateway], condition_seconds: float = _CONDITION_SECONDS
+    ) -> None:
+        self._gateways, self._condition_seconds = dict(gateways), condition_seconds
         self._conditions = Workers()
 
     def classification(self, server: str, tool: str) -> Classification | None:
@@ -97,24 +104,24 @@ class Admission:
 
     async def check(
         self, server: str, tool: str, arguments: JsonSource | bytes, principal: Principal | None
-    ) -> Refused | None:
+    ) -> NotAdmitted | None:
         """Return why a call does not come to the policy; None where it does."""
         if not self.is_ours(server):
             return None
         definition = self._tool(server, tool)
         if principal is None:
-            return Refused(Stage.AUTH, "It is not known who calls.")
+            return NotAdmitted(Stage.AUTH, "It is not known who calls.")
         if definition is None:
-            return Refused(Stage.REGISTRY, "There is no such tool.")
+            return NotAdmitted(Stage.REGISTRY, "There is no such tool.")
         refused = self._base(definition, principal)
         if refused is not None or isinstance(arguments, bytes):
             return refused
         given = _validated(definition, arguments)
-        return given if isinstance(given, Refused) else await self._elevated(definition, given, principal)
+        return given if isinstance(given, NotAdmitted) else await self._elevated(definition, given, principal)
 
     async def check_again(
         self, server: str, tool: str, arguments: Mapping[str, JsonSource], principal: Principal | None
-    ) -> Refused | None:
+    ) -> NotAdmitted | None:
         """Return why a call is not carried out whose canonical arguments need more than those that came.
 
         A path can be spelled so that only its canonical form is one that needs more.
@@ -128,17 +135,17 @@ class Admission:
         gateway = self._gateways.get(server)
         return gateway.tools.get(tool) if gateway is not None else None
 
-    def _base(self, tool: Tool, principal: Principal | None) -> Refused | None:
+    def _base(self, tool: Tool, principal: Principal | None) -> NotAdmitted | None:
         if principal is None:
-            return Refused(Stage.AUTH, "It is not known who calls.")
+            return NotAdmitted(Stage.AUTH, "It is not known who calls.")
         if not principal.has(tool.permissions):
             missing = sorted(set(tool.permissions) - principal.permissions)
-            return Refused(Stage.PERMISSION, f"The caller lacks {', '.join(missing)}.")
+            return NotAdmitted(Stage.PERMISSION, f"The caller lacks {', '.join(missing)}.")
         if tool.classification == "destructive" and not principal.allow_destructive:
-            return Refused(Stage.PERMISSION, "Destructive tools are not allowed here.")
+            return NotAdmitted(Stage.PERMISSION, "Destructive tools are not allowed here.")
         return None
 
-    async def _elevated(self, tool: Tool, given: BaseModel, principal: Principal) -> Refused | None:
+    async def _elevated(self, tool: Tool, given: BaseModel, principal: Principal) -> NotAdmitted | None:
         condition = tool.elevated_if
         if condition is None or principal.has(tool.elevated_permissions):
             return None
@@ -146,22 +153,22 @@ class Admission:
         needs = f"For this input the caller lacks {', '.join(missing)}."
         try:
             # A condition is a team's own code: it must not keep other calls waiting, nor end the server.
-            with anyio.fail_after(_PREDICATE_SECONDS):
+            with anyio.fail_after(self._condition_seconds):
                 if not await self._conditions.in_thread(condition, (given,)):
                     return None
         except Exception as error:  # noqa: BLE001 - what cannot be told needs the most
             needs = f"Whether it needs more is not known ({type(error).__name__})."
-        return Refused(Stage.PERMISSION, needs)
+        return NotAdmitted(Stage.PERMISSION, needs)
 
 
-def _validated(tool: Tool, arguments: JsonSource) -> BaseModel | Refused:
+def _validated(tool: Tool, arguments: JsonSource) -> BaseModel | NotAdmitted:
     try:
         return tool.shape.given(arguments if arguments is not None else {})
     except ValidationError as error:
-        return Refused(Stage.VALIDATION, _counted(error), _detailed(error))
+        return NotAdmitted(Stage.VALIDATION, _counted(error), _detailed(error))
     except BaseException as error:  # noqa: BLE001 - a team's validator may raise anything, SystemExit too
         why = f"Whether the arguments are valid is not known ({type(error).__name__})."
-        return Refused(Stage.VALIDATION, why, _UNCHECKED)
+        return NotAdmitted(Stage.VALIDATION, why, _UNCHECKED)
 
 
 def _counted(error: ValidationError) -> str:

@@ -76,7 +76,7 @@ class UnreadableAnswerError(ValueError):
     """The other side answered with what no parser of the protocol takes."""
 
 
-class Answer(Struct):
+class RawResult(Struct):
     """A request's result, as the other side wrote it; None if it cannot be read."""
 
     id: int
@@ -160,15 +160,15 @@ class DirectRequests(Outbound):
         """Whether any answer is waited for."""
         return bool(self._waiting)
 
-    def answer_in(self, parsed: object) -> Answer | None:
+    def answer_in(self, parsed: object) -> RawResult | None:
         """Return the plain answer to a request of ours that parsed JSON is; None for everything else."""
         if not isinstance(parsed, dict) or parsed.keys() != _ANSWER or parsed["jsonrpc"] != "2.0":
             return None
         id_, result = parsed["id"], parsed["result"]
         ours = type(id_) is int and id_ in self._waiting and isinstance(result, dict)
-        return Answer(id_, result) if ours else None
+        return RawResult(id_, result) if ours else None
 
-    def unreadable_answer_in(self, line: bytes) -> Answer | None:
+    def unreadable_answer_in(self, line: bytes) -> RawResult | None:
         """Return the answer to a request of ours that a line is which no parser of the protocol takes.
 
         Python reads more than that: half a character, as whoever cuts a text may leave it.
@@ -180,7 +180,7 @@ class DirectRequests(Outbound):
         if not isinstance(parsed, dict) or "method" in parsed or _OUTCOMES.isdisjoint(parsed):
             return None
         number = _number_of(parsed.get("id"))
-        return Answer(number, None) if number is not None and number in self._waiting else None
+        return RawResult(number, None) if number is not None and number in self._waiting else None
 
     def expects(self, id_: object) -> bool:
         """Tell whether an answer with this id is one to a request of ours, be it that nobody waits any more.
@@ -195,7 +195,7 @@ class DirectRequests(Outbound):
             return True
         return number in self._waiting
 
-    def answered(self, answer: Answer) -> None:
+    def answered(self, answer: RawResult) -> None:
         """Hand an answer to whoever waits for it."""
         if (waiting := self._waiting.get(answer.id)) is not None:
             waiting.came.put_nowait(answer.result)

@@ -27,7 +27,7 @@ from mcp_types import (
 )
 from pydantic_core import from_json
 
-from ironcurtain.servers.direct_requests import Answer, DirectRequests
+from ironcurtain.servers.direct_requests import DirectRequests, RawResult
 from ironcurtain.servers.server_pipes import ServerPipes, open_pipes
 from ironcurtain.servers.server_process import ServerProcess
 
@@ -92,7 +92,7 @@ async def connect_pipes(
         yield pipes.received, pipes
 
 
-class _SessionPipes(ServerPipes[JSONRPCMessage | Answer], MessageSink):
+class _SessionPipes(ServerPipes[JSONRPCMessage | RawResult], MessageSink):
     """One running server: what it says comes out of `received`, what it is told is sent here."""
 
     def __init__(
@@ -109,7 +109,7 @@ class _SessionPipes(ServerPipes[JSONRPCMessage | Answer], MessageSink):
         self._has_handed_on = False
         self._sessions_own: set[int | str] = set()
 
-    def parse(self, line: bytes) -> tuple[JSONRPCMessage | Answer | None, str]:
+    def parse(self, line: bytes) -> tuple[JSONRPCMessage | RawResult | None, str]:
         """Return a line's message, as its base says."""
         if (answer := self._plain_answer(line)) is not None:
             return answer, ""
@@ -129,7 +129,7 @@ class _SessionPipes(ServerPipes[JSONRPCMessage | Answer], MessageSink):
             return True
         return self._direct.expects(number)
 
-    def _plain_answer(self, line: bytes) -> Answer | None:
+    def _plain_answer(self, line: bytes) -> RawResult | None:
         """Return the plain answer that a line is, found without the SDK, which tries each kind of message."""
         if not self._direct.is_waiting:
             return None
@@ -138,11 +138,11 @@ class _SessionPipes(ServerPipes[JSONRPCMessage | Answer], MessageSink):
         except ValueError:
             return None
 
-    async def hand_on(self, message: JSONRPCMessage | Answer) -> bool:
+    async def hand_on(self, message: JSONRPCMessage | RawResult) -> bool:
         """Take a message to the request that it answers, or to the session."""
-        if isinstance(message, Answer | JSONRPCResponse | JSONRPCError):
+        if isinstance(message, RawResult | JSONRPCResponse | JSONRPCError):
             await self._let_session_go_first()
-        if isinstance(message, Answer):
+        if isinstance(message, RawResult):
             self._direct.answered(message)
         elif not self._direct.heard(message):
             self._has_handed_on = True

@@ -52,7 +52,7 @@ _NO_LIMITS = UsageLimits(request_limit=None)
 T = TypeVar("T")
 
 
-class SessionState(StrEnum):
+class SessionPhase(StrEnum):
     """What a session is doing."""
 
     READY = "ready"
@@ -61,7 +61,7 @@ class SessionState(StrEnum):
     CLOSED = "closed"
 
 
-class Answer(Struct):
+class TurnOutcome(Struct):
     """How a turn ended.
 
     Attributes:
@@ -101,7 +101,7 @@ class Session:
         self._parts, self._listeners = parts, listeners
         self._history = list(parts.directory.messages)
         self._used = Used(cost=Decimal(0) if parts.model.price is not None else None)
-        self._state = SessionState.READY
+        self._state = SessionPhase.READY
         self._turn: asyncio.Future[Any] | None = None
         self._cancelled = False
         self._prompt = ""
@@ -114,10 +114,10 @@ class Session:
         )
 
     @property
-    def state(self) -> SessionState:
+    def state(self) -> SessionPhase:
         """What it is doing; `waiting` where a call of the turn waits for a person."""
-        if self._state is SessionState.RUNNING and self.pending:
-            return SessionState.WAITING
+        if self._state is SessionPhase.RUNNING and self.pending:
+            return SessionPhase.WAITING
         return self._state
 
     @property
@@ -200,7 +200,7 @@ class Session:
         with inbox:
             return inbox.answer(status.request, answer)
 
-    async def send(self, text: str) -> Answer:
+    async def send(self, text: str) -> TurnOutcome:
         """Do a turn: give the model the person's words, and carry out what it asks for until it is done.
 
         Raises:
@@ -242,11 +242,11 @@ class Session:
     def close(self) -> None:
         """End what runs; nothing can be sent any more. `create_session` does the rest."""
         self.cancel()
-        self._state = SessionState.CLOSED
+        self._state = SessionPhase.CLOSED
 
     # -- one turn -------------------------------------------------------------------------------
 
-    async def _run(self, text: str) -> Answer:
+    async def _run(self, text: str) -> TurnOutcome:
         directory = self._parts.directory
         self._keep(completed(self._history, CALLED_OFF))  # a disk that failed left a turn without its end
         directory.name_task(text)
@@ -284,7 +284,7 @@ class Session:
         await directory.durable()
         if why:
             self._listeners.tell(Note(why))
-        return Answer(turn.text, finished=not why, why=why)
+        return TurnOutcome(turn.text, finished=not why, why=why)
 
     async def _learn_tools(self) -> None:
         """List the tools, which may change between two turns, and with them what is told of them."""
@@ -372,14 +372,14 @@ class Session:
 
     @contextmanager
     def _running(self) -> Iterator[None]:
-        if self._state is not SessionState.READY:
+        if self._state is not SessionPhase.READY:
             raise SessionError(
-                "the session is closed" if self._state is SessionState.CLOSED else "a turn of it runs already"
+                "the session is closed" if self._state is SessionPhase.CLOSED else "a turn of it runs already"
             )
-        self._state = SessionState.RUNNING
+        self._state = SessionPhase.RUNNING
         try:
             yield
         finally:
             self._turn = None
-            if self._state is SessionState.RUNNING:
-                self._state = SessionState.READY
+            if self._state is SessionPhase.RUNNING:
+                self._state = SessionPhase.READY

@@ -18,7 +18,7 @@ from ironcurtain.web.access import SESSION_SECONDS, Access
 from ironcurtain.web.activity import HERE as ACTIVITY
 from ironcurtain.web.activity import ActivityPages, Explain
 from ironcurtain.web.approvals import HERE as APPROVALS
-from ironcurtain.web.approvals import ApprovalPages, SentencePlace, Waiting
+from ironcurtain.web.approvals import ApprovalPages, SentencePlace, WaitingApprovals
 from ironcurtain.web.compare import HERE as COMPARE
 from ironcurtain.web.compare import ApprovalsText, ComparePages, Comparison
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
@@ -74,7 +74,7 @@ class Entrance(Struct):
         return answer
 
 
-class Shown(Struct):
+class PageSources(Struct):
     """What the pages show.
 
     Attributes:
@@ -89,7 +89,7 @@ class Shown(Struct):
         place: Tells where the sentence stands that asks; None where no policy was named.
     """
 
-    waiting: Waiting
+    waiting: WaitingApprovals
     records: RecentRecords
     explain: Explain | None = None
     policy: OncePerState[PolicyReport] | None = None
@@ -101,7 +101,7 @@ class Shown(Struct):
 
 
 def make_app(
-    host: str, access: Access, shown: Shown, entered: Callable[[], None], told: Callable[[str], None]
+    host: str, access: Access, shown: PageSources, entered: Callable[[], None], told: Callable[[str], None]
 ) -> ASGIApp:
     """Return the application: the pages, and the guard before them.
 
@@ -116,7 +116,7 @@ def make_app(
 
 
 def unguarded_pages(
-    access: Access, shown: Shown, entered: Callable[[], None], told: Callable[[str], None]
+    access: Access, shown: PageSources, entered: Callable[[], None], told: Callable[[str], None]
 ) -> Starlette:
     """Return the pages without the guard that stands before them."""
     entrance = Entrance(access, entered)

@@ -52,7 +52,7 @@ class WaitingRow(Struct):
     words: str
 
 
-class Waiting:
+class WaitingApprovals:
     """The approvals directory, for threads that take turns.
 
     Args:
@@ -110,7 +110,7 @@ class ApprovalPages:
 
     def __init__(
         self,
-        waiting: Waiting,
+        waiting: WaitingApprovals,
         records: RecentRecords,
         access: Access,
         passkeys: Passkeys | None,

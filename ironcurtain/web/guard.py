@@ -35,20 +35,24 @@ _HEADERS = {
 }
 
 
-class Refusal(Struct):
+class RefusedRequest(Struct):
     """Why a request is refused: an HTTP status, and words for whoever reads the page."""
 
     status: int
     why: str
 
 
-_OTHER_HOST = Refusal(421, "This address is not the one that `ironcurtain web` printed.")
-_OTHER_METHOD = Refusal(405, "This is not a way to use a page.")
-_OTHER_ORIGIN = Refusal(403, "This did not come from a page of `ironcurtain web`, so nothing was done.")
-_BAD_FORM = Refusal(
+_OTHER_HOST = RefusedRequest(421, "This address is not the one that `ironcurtain web` printed.")
+_OTHER_METHOD = RefusedRequest(405, "This is not a way to use a page.")
+_OTHER_ORIGIN = RefusedRequest(
+    403, "This did not come from a page of `ironcurtain web`, so nothing was done."
+)
+_BAD_FORM = RefusedRequest(
     400, "This is no form of a page of `ironcurtain web`, or it is too large, so nothing was done."
 )
-_STRANGER = Refusal(403, "This browser was not let in, or its eight hours are over, or the command ended.")
+_STRANGER = RefusedRequest(
+    403, "This browser was not let in, or its eight hours are over, or the command ended."
+)
 
 
 class Guard:
@@ -80,7 +84,7 @@ class Guard:
         answer = self._app if refusal is None else refused(request, refusal.status, refusal.why)
         await answer(scope, receive, send_safely)
 
-    def _refusal(self, request: Request) -> Refusal | None:
+    def _refusal(self, request: Request) -> RefusedRequest | None:
         """Judge what needs no knowledge of who it is."""
         if request.headers.getlist("host") != [self._host]:
             return _OTHER_HOST
@@ -90,7 +94,7 @@ class Guard:
             return _OTHER_ORIGIN
         return None
 
-    async def _admit(self, request: Request) -> Refusal | None:
+    async def _admit(self, request: Request) -> RefusedRequest | None:
         """Judge who it is, and read the form of a change."""
         path, is_change = request.url.path, request.method == "POST"
         is_open = path == ENTER or (path.startswith(_OPEN_PREFIX) and not is_change)

@@ -14,7 +14,7 @@ T = TypeVar("T")
 _TELLING_SECONDS = 5.0
 
 
-class Progress(Struct, Generic[T]):
+class WorkProgress(Struct, Generic[T]):
     """How far the work is.
 
     Attributes:
@@ -49,9 +49,9 @@ class OncePerState(Generic[T]):
     ) -> None:
         self._state, self._work, self._telling = state, work, telling
         self._lock = threading.Lock()
-        self._known: Progress[T] | None = None
+        self._known: WorkProgress[T] | None = None
 
-    def progress(self, *, asked: bool = False) -> Progress[T]:
+    def progress(self, *, asked: bool = False) -> WorkProgress[T]:
         """Return what is known, and begin to work where nothing is known of the files as they are now.
 
         Args:
@@ -62,21 +62,21 @@ class OncePerState(Generic[T]):
         with self._lock:
             known = self._known
             if known is None or known.state != now or (asked and self._is_old(known)):
-                known = self._known = Progress(now)
+                known = self._known = WorkProgress(now)
                 threading.Thread(target=self._run, args=(known,), daemon=True).start()
             return known
 
-    def _run(self, begun: Progress[T]) -> None:
+    def _run(self, begun: WorkProgress[T]) -> None:
         try:
-            done = Progress(begun.state, self._work())
+            done = WorkProgress(begun.state, self._work())
         except Exception as error:  # noqa: BLE001 - else the page would wait for ever for what has ended
             parts = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-            done = Progress(begun.state, trouble=" ".join(map(said, parts)), ended=time.monotonic())
+            done = WorkProgress(begun.state, trouble=" ".join(map(said, parts)), ended=time.monotonic())
         with self._lock:
             if self._known is begun:
                 self._known = done
 
-    def _is_old(self, known: Progress[T]) -> bool:
+    def _is_old(self, known: WorkProgress[T]) -> bool:
         return bool(known.trouble) and time.monotonic() - known.ended > self._telling
 
 

@@ -58,7 +58,7 @@ class Column(Struct):
 
 
 @dataclass
-class Shown:
+class PlaygroundPage:
     """What the page shows.
 
     Attributes:
@@ -147,7 +147,7 @@ class PlaygroundPages:
         form = _form(playground, asked.get("tool", next(_tools(playground), "")))
         if form is None:
             return refused(request, 404, _NO_TOOL)
-        return _page(request, playground, Shown(form, {"machine": machine_text(playground.machine)}))
+        return _page(request, playground, PlaygroundPage(form, {"machine": machine_text(playground.machine)}))
 
     def _recorded(self, request: Request, playground: Playground) -> Response:
         asked = request.query_params
@@ -163,7 +163,9 @@ class PlaygroundPages:
         form = _form(playground, f"{call.server}/{call.tool}")
         if form is None:
             return refused(request, 404, _NO_TOOL)
-        return self._answer(request, playground, Shown(form, form.written(call) | {"machine": machine}))
+        return self._answer(
+            request, playground, PlaygroundPage(form, form.written(call) | {"machine": machine})
+        )
 
     def _opened_scenario(self, request: Request, playground: Playground, id_: str) -> Response:
         found = next((each for each in playground.known if each.id == id_), None)
@@ -187,7 +189,7 @@ class PlaygroundPages:
         if form is None:
             return refused(request, 404, _NO_TOOL)
         typed = form.written(call) | {"machine": machine_text(playground.machine)}
-        return self._answer(request, playground, Shown(form, typed, opened=opened))
+        return self._answer(request, playground, PlaygroundPage(form, typed, opened=opened))
 
     def _decided(self, request: Request) -> Response:
         playground, given = self._playground(request), form_of(request)
@@ -196,7 +198,7 @@ class PlaygroundPages:
         form = _form(playground, given.get("tool", ""))
         if form is None:
             return refused(request, 404, _NO_TOOL)
-        shown = Shown(form, dict(given), nearby=given.get("nearby") != "later")
+        shown = PlaygroundPage(form, dict(given), nearby=given.get("nearby") != "later")
         if "load" in given:
             try:
                 call = pasted_call(given["load"])
@@ -208,14 +210,14 @@ class PlaygroundPages:
                 shown.trouble = _NO_TOOL
                 return _page(request, playground, shown)
             kept = {"machine": given.get("machine", "")}
-            shown = Shown(loaded, loaded.written(call) | kept)
+            shown = PlaygroundPage(loaded, loaded.written(call) | kept)
         return self._answer(request, playground, shown, given)
 
     def _answer(
         self,
         request: Request,
         playground: Playground,
-        shown: Shown,
+        shown: PlaygroundPage,
         given: Mapping[str, str] | None = None,
     ) -> Response:
         """Decide what stands in the fields, and answer with the page."""
@@ -256,7 +258,7 @@ def _machine(text: str) -> DescribedWorld:
     return parse_document(text.replace("\r\n", "\n"), _MACHINE_FILE, DescribedWorld)
 
 
-def _keep(playground: Playground, shown: Shown, given: Mapping[str, str]) -> None:
+def _keep(playground: Playground, shown: PlaygroundPage, given: Mapping[str, str]) -> None:
     """Show the scenario, and append it where exactly this one was shown before."""
     explanation = shown.columns[0].explanation
     if explanation is None or shown.call is None or shown.machine is None:
@@ -313,7 +315,7 @@ def _tools(playground: Playground) -> Iterator[str]:
         yield from (f"{server}/{tool.tool}" for tool in annotated.tools)
 
 
-def _page(request: Request, playground: Playground, shown: Shown) -> Response:
+def _page(request: Request, playground: Playground, shown: PlaygroundPage) -> Response:
     return page(
         "playground.html",
         request,

@@ -14,7 +14,7 @@ from ironcurtain.enforcement.proxy.transport.http_server import listen, run_serv
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.errors import SystemFailedError
 from ironcurtain.web.access import Access
-from ironcurtain.web.app import Shown, make_app
+from ironcurtain.web.app import PageSources, make_app
 from ironcurtain.web.forms import MAX_BYTES
 from ironcurtain.web.guard import ENTER
 from ironcurtain.web.live import LOOK_SECONDS
@@ -24,7 +24,7 @@ _LIMITS = HttpLimits(bytes=MAX_BYTES, body=5.0)
 _TRIES = 20
 
 
-async def serve(shown: Shown, port: int, said: Callable[[str], None]) -> None:
+async def serve(shown: PageSources, port: int, said: Callable[[str], None]) -> None:
     """Serve the pages until a signal to end.
 
     Args:

@@ -26,7 +26,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.enforcement.audit.record_types import Booked
 from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
-from ironcurtain.enforcement.facts.gather import Sources, gather
+from ironcurtain.enforcement.facts.gather import FactSources, gather
 from ironcurtain.enforcement.facts.memory import SessionMemory
 from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError
 from ironcurtain.enforcement.facts.totals.store import TotalKey, TotalsStore
@@ -91,7 +91,7 @@ class Gathering:
             assert told.tool in LOOKS_UP
             return made
         memory = SessionMemory([Booked(fact="private")] if told.notes else [])
-        sources = Sources(memory, Spent(told.spent), now=lambda: told.at)
+        sources = FactSources(memory, Spent(told.spent), now=lambda: told.at)
         try:
             return replace(made, facts=(await gather(concerned, prepared, sources, self._ask)).facts)
         except FactUnavailableError:

@@ -23,7 +23,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
-from ironcurtain.enforcement.facts.gather import Sources, gather
+from ironcurtain.enforcement.facts.gather import FactSources, gather
 from ironcurtain.enforcement.facts.memory import SessionMemory
 from ironcurtain.enforcement.facts.records.answers import LookUp
 from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
@@ -78,7 +78,7 @@ class _Gathering:
         assert concerned is not None
         self._concerned = concerned
         # No total is read: nothing opens the file.
-        self._sources = Sources(SessionMemory(), SqliteStore(Path("nowhere"), b"k"))
+        self._sources = FactSources(SessionMemory(), SqliteStore(Path("nowhere"), b"k"))
 
     def call(self, arguments: dict[str, Any], who: str) -> Prepared | None:
         """Return a call with its facts; None where one cannot be had, so that it is denied."""

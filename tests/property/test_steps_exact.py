@@ -21,9 +21,9 @@ from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
-from ironcurtain.enforcement.facts.gather import Sources, book, gather
+from ironcurtain.enforcement.facts.gather import FactSources, book, gather
 from ironcurtain.enforcement.facts.memory import SessionMemory
-from ironcurtain.enforcement.facts.records.answers import LookUp, Result
+from ironcurtain.enforcement.facts.records.answers import LookUp, ToolResult
 from ironcurtain.enforcement.facts.totals.sqlite_store import SqliteStore
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.engine.locate import find
@@ -180,7 +180,7 @@ async def _gathered(
 ) -> list[dict[str, Any] | None]:
     """Gather and book the calls as a proxy does; return the facts of each, None where one cannot be had."""
     concerned = ConcernedTools(policy.content)
-    sources = Sources(SessionMemory(), SqliteStore(store, b"key"))
+    sources = FactSources(SessionMemory(), SqliteStore(store, b"key"))
     found: list[dict[str, Any] | None] = []
     (entry,) = scenarios.stepped
     for (_, records, at, _), step, plain in zip(told, entry.steps, entry.calls, strict=True):
@@ -191,7 +191,7 @@ async def _gathered(
             found.append({})
             continue
 
-        async def ask(wanted: LookUp, records: dict[str, Any] = records) -> Result:
+        async def ask(wanted: LookUp, records: dict[str, Any] = records) -> ToolResult:
             return {"structuredContent": records["order" if wanted.tool == "get_order" else "owner"]}
 
         sources.now = partial(_same, at)

@@ -115,7 +115,7 @@ _MAX_SEARCHED_CELLS = 8
 _MAX_SEARCHED_MODES = 256
 
 
-class Refused(Struct):
+class RefusedCall(Struct):
     """A call that was not allowed, as suggestions need it.
 
     Attributes:
@@ -146,7 +146,7 @@ class Nearest:
         self._policies: PoliciesUnderTest | None = None
         self._spaces: dict[tuple[str, str], CallSpace | None] = {}
 
-    def suggestions(self, refused: Refused) -> tuple[Suggestion, ...]:
+    def suggestions(self, refused: RefusedCall) -> tuple[Suggestion, ...]:
         """Return the nearest calls that are allowed, or else, of a denied call, escalated; the nearest first.
 
         Empty where there is none, and where the policy cannot be examined here.
@@ -171,7 +171,7 @@ class Nearest:
         space = self._space(call.server, call.tool)
         return other_facts(space, call, before, self._decide) if space is not None else ()
 
-    def _decided(self, refused: Refused, arguments: dict[str, JsonValue]) -> Suggestion | None:
+    def _decided(self, refused: RefusedCall, arguments: dict[str, JsonValue]) -> Suggestion | None:
         call = refused.call
         (decision,) = self._decide([Call(call.server, call.tool, arguments, call.caller, facts=call.facts)])
         if decision.verdict is Verdict.DENY:
@@ -213,7 +213,7 @@ def _changed(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> Iter
             yield pointers.join((name,))
 
 
-def _proposals(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]:
+def _proposals(space: CallSpace, refused: RefusedCall) -> Iterator[dict[str, JsonValue]]:
     """Yield calls that probably get further, the most promising first."""
     outcomes = Outcomes(space, refused.filled, refused.call.caller or {}, refused.call.facts or {})
     goals = [Verdict.ALLOW]
@@ -230,7 +230,7 @@ def _proposals(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonVal
 
 
 def _places(
-    space: CallSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
+    space: CallSpace, refused: RefusedCall, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, JsonValue]]:
     """Replace what was refused by the nearest places that the goal may be reached at."""
     tops = {pointers.tokens(pointer)[0] for pointer in _refused_pointers(refused, goal)}
@@ -253,7 +253,7 @@ def _places(
         yield changed
 
 
-def _without(refused: Refused, goal: Verdict) -> Iterator[dict[str, JsonValue]]:
+def _without(refused: RefusedCall, goal: Verdict) -> Iterator[dict[str, JsonValue]]:
     """Leave refused elements out of arrays, where something is left of them."""
     refused_at = set(_refused_pointers(refused, goal))
     changed = dict(refused.given)
@@ -268,14 +268,14 @@ def _without(refused: Refused, goal: Verdict) -> Iterator[dict[str, JsonValue]]:
         yield changed
 
 
-def _refused_pointers(refused: Refused, goal: Verdict) -> Iterator[str]:
+def _refused_pointers(refused: RefusedCall, goal: Verdict) -> Iterator[str]:
     for resource in refused.decision.subjects:
         if resource.at and resource.verdict.severity > goal.severity:
             yield from (resource.at, *resource.also_at)
 
 
 def _replacements(
-    space: CallSpace, index: SourceIndex, refused: Refused, outcomes: Outcomes, goal: Verdict
+    space: CallSpace, index: SourceIndex, refused: RefusedCall, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, JsonValue]]:
     source = space.sources[index]
     roles: tuple[str, ...] = (source.composite.role,) if source.composite else ()
@@ -317,7 +317,7 @@ def _with_name(value: RawValue, old: JsonValue, fresh: str) -> RawValue:
 # -- other modes ---------------------------------------------------------------------------------
 
 
-def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]:
+def _modes(space: CallSpace, refused: RefusedCall) -> Iterator[dict[str, JsonValue]]:
     """Change one tested argument, or leave it out."""
     resources = {name for source in space.sources for name in source.places}
     for variable in space.variables:
@@ -337,7 +337,7 @@ def _modes(space: CallSpace, refused: Refused) -> Iterator[dict[str, JsonValue]]
 
 
 def _searched(
-    space: CallSpace, refused: Refused, outcomes: Outcomes, goal: Verdict
+    space: CallSpace, refused: RefusedCall, outcomes: Outcomes, goal: Verdict
 ) -> Iterator[dict[str, JsonValue]]:
     """Search for whole calls, with the caller as it is; what no rule tests stays as it was given."""
     modes = 1

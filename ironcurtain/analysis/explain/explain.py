@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
-from ironcurtain.analysis.explain.counterfactuals import Nearest, Refused
+from ironcurtain.analysis.explain.counterfactuals import Nearest, RefusedCall
 from ironcurtain.analysis.explain.report import (
     ExplainedResource,
     Explanation,
@@ -132,7 +132,7 @@ class Explainer:
             or trace.filled is None
         ):
             return ()
-        return self._nearest.suggestions(Refused(call, trace.arguments, trace.filled, decision))
+        return self._nearest.suggestions(RefusedCall(call, trace.arguments, trace.filled, decision))
 
     def _other_facts(self, call: Call, traced: TracedDecision) -> tuple[OtherFact, ...]:
         decision = traced.decision

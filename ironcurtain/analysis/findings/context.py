@@ -14,8 +14,9 @@ from ironcurtain.analysis.engine.rules.rules import RuleOfTool
 from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, FoundCall, Goal
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.analysis.findings.report import Kind, Severity
+from ironcurtain.analysis.findings.report import Kind
 from ironcurtain.bundle.content import RuleText
+from ironcurtain.model.severity import Severity
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct

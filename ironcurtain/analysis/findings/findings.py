@@ -27,7 +27,7 @@ from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, de
 from ironcurtain.analysis.findings.finder import FinderInputs, Languages
 from ironcurtain.analysis.findings.kinds.all_kinds import FINDERS
 from ironcurtain.analysis.findings.kinds.unknown_names import find_unknown_names
-from ironcurtain.analysis.findings.report import SEVERITIES, Finding, FindingReport, StaleWaiver
+from ironcurtain.analysis.findings.report import Finding, FindingReport, StaleWaiver
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.guarantees.guarantees import witness_call
 from ironcurtain.decision.decide import Call, prepare
@@ -35,6 +35,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.severity import SEVERITIES
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.structs import Struct

@@ -12,12 +12,9 @@ from pydantic import Field
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.findings.waivers import Waiver
 from ironcurtain.model.guarantees import WitnessCall
+from ironcurtain.model.severity import SEVERITIES, Severity
 from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import marked, printable, visible
-
-Severity = Literal["error", "warning", "note"]
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""The severities, the gravest first."""
 
 Kind = Literal[
     "dead-rule",

@@ -22,8 +22,9 @@ from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, IronCurtainError, WaiverError, raise_all
 
 if TYPE_CHECKING:
-    from ironcurtain.analysis.findings.report import Severity, StaleWaiver
+    from ironcurtain.analysis.findings.report import StaleWaiver
     from ironcurtain.analysis.findings.waivers import Waivers
+    from ironcurtain.model.severity import Severity
 
 _WAIVERS = "waivers.yaml"
 

@@ -11,7 +11,7 @@ from ironcurtain.gateway.definition import Tool
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.gateway.keywords import near
 from ironcurtain.gateway.option_positions import option_positions, unexamined
-from ironcurtain.gateway.output.outcome_table import Table, outcome_table
+from ironcurtain.gateway.output.outcome_table import OutcomeTable, outcome_table
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.system import json_text
@@ -48,14 +48,14 @@ def proxied(name: str, server: Server) -> Iterator[str]:
         yield f"{name}: {number} can be read; what its tools answer is not known here (ironcurtain preview)"
 
 
-def _rows(table: Table) -> Iterator[str]:
+def _rows(table: OutcomeTable) -> Iterator[str]:
     width = max((len(row.path) for row in table.rows), default=0)
     for row in table.rows:
         rule = f"by {row.rule}" if row.rule else ""
         yield f"  {visible(row.path):<{width}}  {row.kind:<7}  {row.action:<6}  {visible(rule)}".rstrip()
 
 
-def _notes(tool: Tool, table: Table, registry: Registry) -> Iterator[str]:
+def _notes(tool: Tool, table: OutcomeTable, registry: Registry) -> Iterator[str]:
     """Yield what a person should look at, a sentence each."""
     yield from table.warnings()
     for argument in tool.arguments:

@@ -98,14 +98,16 @@ def command(
     from ironcurtain.enforcement.approvals.places import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.enforcement.audit.recent import RecentRecords
-    from ironcurtain.web.app import Shown
-    from ironcurtain.web.approvals import Waiting
+    from ironcurtain.web.app import PageSources
+    from ironcurtain.web.approvals import WaitingApprovals
     from ironcurtain.web.serving import serve
 
     if bundle is not None:
         check_named(bundle, against, deployment)
     usual_directory, usual_key = default_paths()
-    waiting = Waiting(Path(directory) if directory else usual_directory, Path(key) if key else usual_key)
+    waiting = WaitingApprovals(
+        Path(directory) if directory else usual_directory, Path(key) if key else usual_key
+    )
     records = RecentRecords(Path(audit) if audit else audit_directory())
     if audit is not None and records.missing:
         click.echo(f"note: there is no directory {records.missing} yet, so no decisions are shown", err=True)
@@ -115,7 +117,9 @@ def command(
     passkeys = _passkeys(Path(key) if key else usual_key) if confirm else None
     playground = playground_of(bundle, against, deployment) if bundle is not None else None
     place = partial(place_in, bundle, deployment) if bundle is not None else None
-    shown = Shown(waiting, records, explain, policy, comparison, approvals_text, passkeys, playground, place)
+    shown = PageSources(
+        waiting, records, explain, policy, comparison, approvals_text, passkeys, playground, place
+    )
     anyio.run(serve, shown, port, click.echo)
     return Exit.YES
 

@@ -18,7 +18,7 @@ _FEWEST = 64
 
 
 @dataclass
-class Table:
+class RuleTable:
     """Blocks of one frame.
 
     Attributes:
@@ -58,16 +58,16 @@ class Table:
         yield f"{TAB}{key}{collection(members, '{}', used=len(key) + 5)},\n"
 
 
-def tables_of(blocks: Iterable[tuple[int, Rule, PatternBlock | PlainBlock]]) -> dict[Frame, Table]:
+def tables_of(blocks: Iterable[tuple[int, Rule, PatternBlock | PlainBlock]]) -> dict[Frame, RuleTable]:
     """Return a table for each frame of which there are many blocks.
 
     Args:
         blocks: The blocks of all rules of a server, with their rule and its order.
     """
-    tables: dict[Frame, Table] = {}
+    tables: dict[Frame, RuleTable] = {}
     for order, rule, block in blocks:
         if isinstance(block, PatternBlock):
-            table = tables.setdefault(block.frame, Table(block.frame))
+            table = tables.setdefault(block.frame, RuleTable(block.frame))
             table.rules.setdefault(block.pattern, {})[order] = rule
     return {
         frame: table

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predicate, rule_predicates
 from ironcurtain.analysis.engine.space.variables import PRESENT, Variable, VariableClass, variables_of
-from ironcurtain.analysis.engine.values.declared_facts import declared_facts
+from ironcurtain.analysis.engine.values.possible_facts import possible_facts
 from ironcurtain.analysis.engine.values.witnesses import (
     PatternWitness,
     fresh_words,
@@ -89,7 +89,7 @@ def generate_calls(context: GenerationContext) -> Generated:
                 continue  # every call of it is invalid
             filler = Filler(fitted, registry, words)
             predicates = _predicates(tool, server, context)
-            declared = declared_facts([policy.facts for policy in context.policies], server, tool.tool)
+            declared = possible_facts([policy.facts for policy in context.policies], server, tool.tool)
             variables = variables_of(predicates, fitted, registry, words, declared).values
             found = list(_Calls(server, filler, registry, {**places, **repositories}, variables).all())
             room = min(MAX_OF_TOOL, MAX_CALLS - len(calls))

@@ -10,7 +10,7 @@ from functools import partial
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.scenarios.generated import GenerationContext, call_key, generate_calls, record
 from ironcurtain.compiler.verify.evidence import Evidence
-from ironcurtain.compiler.verify.kept_evidence import RecordedCalls, keep_evidence
+from ironcurtain.compiler.verify.kept_evidence import GeneratedCalls, keep_evidence
 from ironcurtain.compiler.verify.policy_builder import PolicyBuilder
 from ironcurtain.compiler.verify.repair import RepairResult, TriedDraft
 from ironcurtain.compiler.verify.report import Verification
@@ -38,7 +38,7 @@ class Baseline(Struct):
     scenarios: Scenarios
     verification: Verification
     evidence: Evidence
-    recorded: RecordedCalls
+    recorded: GeneratedCalls
     notes: tuple[str, ...]
 
     @property
@@ -81,7 +81,7 @@ def record_policy(settled: RepairResult, builder: PolicyBuilder, guarantees: Gua
 
 def _record(
     settled: RepairResult, builder: PolicyBuilder, demanded: Scenarios, evidence: Evidence
-) -> RecordedCalls:
+) -> GeneratedCalls:
     """Generate calls and record what becomes of them, while the evidence is gathered."""
     ground = GenerationContext(builder.annotations, (settled.draft.policy,), builder.lists, builder.world)
     generated = generate_calls(ground)
@@ -90,4 +90,4 @@ def _record(
     with in_background(evidence.gathered) as gathering:
         records = record(fresh, partial(builder.attempt, settled.tried.bundle))
         gathering.result()
-    return RecordedCalls(records, generated.left_out)
+    return GeneratedCalls(records, generated.left_out)

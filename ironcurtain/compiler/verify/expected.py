@@ -24,9 +24,9 @@ from ironcurtain.compiler.render.policy_tests import TESTS, with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_key
 from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.kept_evidence import (
+    GeneratedCalls,
     KeptEvidence,
     KnownEvidence,
-    RecordedCalls,
     kept_evidence,
 )
 from ironcurtain.compiler.verify.repair import TriedDraft
@@ -63,7 +63,7 @@ class Expected(Struct):
     demanded: Scenarios
     evidence: Evidence
     decided: DecidedScenarios | None = None
-    recorded: RecordedCalls | None = None
+    recorded: GeneratedCalls | None = None
 
     def of(self, untested: Bundle, demanded: Scenarios) -> TriedDraft | None:
         """Return this policy as it was tried, None if bundle or scenarios differ from it in anything."""
@@ -81,7 +81,7 @@ class Expected(Struct):
         demands = self.demanded, self.evidence.guarantees
         return self.evidence if self.is_bundle(bundle) and demands == (demanded, guarantees) else None
 
-    def recorded_of(self, bundle: Bundle, demanded: Scenarios) -> RecordedCalls | None:
+    def recorded_of(self, bundle: Bundle, demanded: Scenarios) -> GeneratedCalls | None:
         """Return what an earlier compile recorded of this policy, None if it would be another's."""
         return self.recorded if self.is_bundle(bundle) and self.demanded == demanded else None
 
@@ -179,7 +179,7 @@ class _Draft(Struct):
         decide = Once(partial(decide_all, bundle, self.demanded, OpaCommand(opa)))
         evidence = KnownEvidence(bundle, self.demanded, guarantees, opa, decide, parts=kept.parts)
         records = tuple(entry for entry in self.scenarios.scenarios if entry.origin == RECORD)
-        recorded = RecordedCalls(records, kept.left_out, since=kept.since)
+        recorded = GeneratedCalls(records, kept.left_out, since=kept.since)
         tried = TriedDraft(bundle, kept.verification, decide)
         return Expected(self.untested, tried, self.demanded, evidence, recorded=recorded)
 

@@ -10,9 +10,9 @@ from typing import Literal
 from pydantic import Field
 
 from ironcurtain.analysis.diff.report import Difference
+from ironcurtain.model.severity import Severity
 from ironcurtain.system.frozen import Frozen
 
-Severity = Literal["error", "warning", "note"]
 Status = Literal["passed", "failed", "skipped", "unexamined"]
 
 

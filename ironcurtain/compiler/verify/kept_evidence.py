@@ -30,7 +30,7 @@ from ironcurtain.system.kept_results import file_state, keep, own_code, read_kep
 from ironcurtain.system.structs import Struct
 
 
-class RecordedCalls(Struct):
+class GeneratedCalls(Struct):
     """What a policy was seen to decide of generated calls.
 
     Attributes:
@@ -107,7 +107,7 @@ def kept_evidence(published: Bundle, guarantees: Guarantees | None, opa: Opa) ->
 
 
 def keep_evidence(
-    published: Bundle, recorded: RecordedCalls, verification: Verification, evidence: Evidence
+    published: Bundle, recorded: GeneratedCalls, verification: Verification, evidence: Evidence
 ) -> None:
     """Keep what was found of a bundle that was published just now.
 

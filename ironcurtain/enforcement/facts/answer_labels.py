@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironcurtain.analysis.engine.rules.predicates import rule_predicate
-from ironcurtain.enforcement.facts.records.answers import Result, record_of
+from ironcurtain.enforcement.facts.records.answers import ToolResult, record_of
 from ironcurtain.model.conditions import ArgCondition
 from ironcurtain.model.facts import LabelFact
 from ironcurtain.model.unknown_facts import values_by_root
@@ -12,7 +12,7 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
 
-def may_be_given(fact: LabelFact, result: Result | None) -> bool:
+def may_be_given(fact: LabelFact, result: ToolResult | None) -> bool:
     """Tell whether an answer gives its session a label: one that cannot be read does.
 
     Args:

@@ -19,7 +19,7 @@ from ironcurtain.enforcement.audit.record_types import Booked
 from ironcurtain.enforcement.facts.answer_labels import may_be_given
 from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
 from ironcurtain.enforcement.facts.memory import SessionMemory
-from ironcurtain.enforcement.facts.records.answers import Result
+from ironcurtain.enforcement.facts.records.answers import ToolResult
 from ironcurtain.enforcement.facts.totals.additions import Additions, additions_of
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError, fact_unavailable
 from ironcurtain.model.decision import Decision
@@ -90,6 +90,6 @@ class FollowedSession:
                 self.memory.add(Booked(fact=label.name))
 
 
-def given_by(call: FollowedCall, answer: Result | None) -> frozenset[str]:
+def given_by(call: FollowedCall, answer: ToolResult | None) -> frozenset[str]:
     """Return the labels that an answer gives; one that cannot be read, None, gives all that depend on it."""
     return frozenset(each.name for each in call.additions.awaited if may_be_given(each.fact, answer))

@@ -48,7 +48,7 @@ STORE_SECONDS = 10.0
 _STORE_THREADS = 8
 
 
-class Sources:
+class FactSources:
     """Where the facts of a session come from.
 
     Attributes:
@@ -107,7 +107,9 @@ class Gathered(Struct):
     declared: Mapping[str, str] = field(default_factory=dict)
 
 
-async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, ask: AskServer) -> Gathered:
+async def gather(
+    concerned: FactsOfTool, prepared: Prepared, sources: FactSources, ask: AskServer
+) -> Gathered:
     """Return the facts that a call is decided on.
 
     Args:
@@ -141,7 +143,7 @@ async def gather(concerned: FactsOfTool, prepared: Prepared, sources: Sources, a
     )
 
 
-async def book(gathered: Gathered, sources: Sources) -> bool:
+async def book(gathered: Gathered, sources: FactSources) -> bool:
     """Book what a call adds that is sent now, if memory and totals are what it was decided on.
 
     Memory is looked at and added to without a pause; what cannot be booked in the store is taken back there.
@@ -170,7 +172,7 @@ async def book(gathered: Gathered, sources: Sources) -> bool:
     return is_booked
 
 
-async def renewed(gathered: Gathered, sources: Sources) -> Gathered:
+async def renewed(gathered: Gathered, sources: FactSources) -> Gathered:
     """Return what is to be booked on memory and totals as they are now, whatever was decided on.
 
     Raises:
@@ -181,7 +183,7 @@ async def renewed(gathered: Gathered, sources: Sources) -> Gathered:
     return replace(gathered, labels={}, sums={}, totals=totals)
 
 
-async def _book_shared(shared: list[Booked], gathered: Gathered, sources: Sources) -> bool:
+async def _book_shared(shared: list[Booked], gathered: Gathered, sources: FactSources) -> bool:
     added = {key_of(each): Decimal(each.add or 0) for each in shared}
     if not await sources.stored(partial(sources.store.book, gathered.totals, added)):
         return False
@@ -235,7 +237,7 @@ async def _answer(
     raise FactUnavailableError(name, f"the look-up gave no answer within {LOOK_UP_SECONDS:g} seconds")
 
 
-async def _stored(counted: Sequence[CountedCall], sources: Sources) -> dict[TotalKey, Decimal]:
+async def _stored(counted: Sequence[CountedCall], sources: FactSources) -> dict[TotalKey, Decimal]:
     """Return the totals of the caller; a store that holds less than this session booked has lost some."""
     keys = {each.key: each.counted.name for each in counted if each.key is not None}
     if not keys:

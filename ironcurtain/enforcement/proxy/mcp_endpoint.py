@@ -17,9 +17,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.proxy.calls import server_requests
-from ironcurtain.enforcement.proxy.calls.destination import Destination
+from ironcurtain.enforcement.proxy.calls.destination import Destination, ServerResult
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
-from ironcurtain.enforcement.proxy.calls.forwarding import Result, ToServer, passed_meta, written_arguments
+from ironcurtain.enforcement.proxy.calls.forwarding import ToServer, passed_meta, written_arguments
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.calls.server_requests import (
     CompletionRequest,
@@ -168,7 +168,7 @@ class McpEndpoint:
 
     # -- what is decided ------------------------------------------------------------------------
 
-    async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Result:
+    async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> ServerResult:
         arguments = await written_arguments(context, params.arguments)
         return await self._call(context, params.name, arguments, params)
 
@@ -178,7 +178,7 @@ class McpEndpoint:
         name: str,
         arguments: JsonValue | bytes,
         params: types.CallToolRequestParams | None = None,
-    ) -> Result:
+    ) -> ServerResult:
         server, tool = self._manager.route(name)
         upstream = self._manager.upstreams.get(server)
         digest = await upstream.digest_of(tool) if upstream is not None else None
@@ -192,16 +192,16 @@ class McpEndpoint:
             result = error_result(f"The server {quoted(server)} of this tool gave no answer: {error.reason}.")
         return _for_era(context, result)
 
-    async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Result:
+    async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> ServerResult:
         call = server_requests.read_resource(await self._owner(str(params.uri)), str(params.uri))
         return await self._reserved(context, params, ResourceRead(call))
 
-    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Result:
+    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> ServerResult:
         server, name = self._prompt(params.name)
         call = server_requests.get_prompt(server, name, params.arguments)
         return await self._reserved(context, params, PromptGet(call))
 
-    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> Result:
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> ServerResult:
         if isinstance(params.ref, types.PromptReference):
             server, name = self._prompt(params.ref.name)
             params = params.model_copy(update={"ref": params.ref.model_copy(update={"name": name})})
@@ -211,7 +211,7 @@ class McpEndpoint:
             context, params, CompletionRequest(server_requests.complete(server, params))
         )
 
-    async def _reserved(self, context: Context, params: Any, request: ServerRequest) -> Result:  # noqa: ANN401
+    async def _reserved(self, context: Context, params: Any, request: ServerRequest) -> ServerResult:  # noqa: ANN401
         """Decide what is no tool call and send it on; what is refused is an error of the protocol."""
         await self._manager.tried(request.call.server)
         try:
@@ -226,7 +226,7 @@ class McpEndpoint:
         context: Context,
         params: Any,  # noqa: ANN401 - the params of any request that can be asked back about
         request: ServerRequest,
-    ) -> Result:
+    ) -> ServerResult:
         """Decide a request and send it on; or go on with one that its client brings answers for."""
         state = getattr(params, "request_state", None)
         if state is not None:
@@ -330,13 +330,17 @@ class McpEndpoint:
 class _Unsent(Destination):
     """Nowhere: whether a resource may be read is decided, and nothing is sent."""
 
-    async def send(self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None) -> Result:  # noqa: ARG002
+    async def send(
+        self,
+        arguments: Mapping[str, JsonValue],  # noqa: ARG002
+        alone: SeparateCall | None = None,
+    ) -> ServerResult:
         if alone is not None:
             raise UpstreamError("the server that runs does not see it, so nobody can be told of its changes")
         return {}
 
 
-def _for_era(context: Context, result: Result) -> Result:
+def _for_era(context: Context, result: ServerResult) -> ServerResult:
     """Say that a result is one, where the client's era wants it said and the server's did not."""
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return {"resultType": "complete", **result}

@@ -27,7 +27,7 @@ from ironcurtain.enforcement.audit.log_paths import key_id
 from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.redaction import suspicious
 from ironcurtain.enforcement.audit.witness import AuditWitness
-from ironcurtain.enforcement.facts.gather import Sources
+from ironcurtain.enforcement.facts.gather import FactSources
 from ironcurtain.enforcement.facts.memory import SessionMemory
 from ironcurtain.enforcement.facts.totals.store import StoreError
 from ironcurtain.enforcement.facts.totals.store_place import StorePlace
@@ -270,7 +270,7 @@ async def _facts(
             say(f"totals are kept in {place.name}")
         except StoreError as error:
             say(f"{error}: until it can, calls that need a total are refused")
-    return DeclaredFacts(Sources(memory, server or place.open(key), options.now, words), log)
+    return DeclaredFacts(FactSources(memory, server or place.open(key), options.now, words), log)
 
 
 def _announce(

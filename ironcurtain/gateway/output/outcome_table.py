@@ -25,7 +25,7 @@ _STEP = re.compile(r'\.[^.\["]+|\.?"(?:[^"\\]|\\.)*"|\[[^\]]*\]')
 _Within: TypeAlias = tuple[tuple[str, State, str], ...]
 
 
-class Row(Struct):
+class OutcomeRow(Struct):
     """One place of an output schema, and what happens there.
 
     Attributes:
@@ -41,7 +41,7 @@ class Row(Struct):
     rule: str
 
 
-class Table(Struct):
+class OutcomeTable(Struct):
     """What a policy does to the values of a schema.
 
     Attributes:
@@ -52,7 +52,7 @@ class Table(Struct):
             that place.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[OutcomeRow, ...]
     dead: tuple[str, ...]
     inside: tuple[tuple[str, str], ...] = ()
     again: tuple[tuple[str, str], ...] = ()
@@ -88,14 +88,14 @@ class Table(Struct):
         return f"; is {close[0]} meant?" if close else ""
 
 
-def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> Table:
+def outcome_table(policy: OutputPolicy, schema: Mapping[str, JsonValue]) -> OutcomeTable:
     """Hold a policy against a schema, as pydantic writes it."""
     walker = _Walker(policy, json_text.members(schema.get("$defs")))
     projected: JsonValue = dict(schema)
     rows = tuple(dict.fromkeys(islice(walker.rows(projected, policy.start(), "", ()), _MOST_ROWS)))
     dead = [str(rule.path) for number, rule in enumerate(policy.rules) if number not in walker.met]
     inside = tuple((str(rule.path), str(wide.path)) for rule, wide in policy.allowed_inside())
-    return Table(rows, tuple(dead), inside, tuple(dict.fromkeys(walker.again)))
+    return OutcomeTable(rows, tuple(dead), inside, tuple(dict.fromkeys(walker.again)))
 
 
 @dataclass
@@ -105,7 +105,7 @@ class _Walker:
     met: set[int] = field(default_factory=set)
     again: list[tuple[str, str]] = field(default_factory=list)
 
-    def rows(self, schema: JsonValue, state: State, at: str, within: _Within) -> Iterator[Row]:
+    def rows(self, schema: JsonValue, state: State, at: str, within: _Within) -> Iterator[OutcomeRow]:
         """Yield the rows of one place; a definition that holds itself is entered once a state."""
         self.met |= state.matched
         told = json_text.members(schema)
@@ -133,7 +133,7 @@ class _Walker:
 
     def _members(
         self, told: Mapping[str, JsonValue], state: State, at: str, within: _Within
-    ) -> Iterator[Row]:
+    ) -> Iterator[OutcomeRow]:
         named = json_text.members(told.get("properties"))
         for name, each in named.items():
             yield from self.rows(each, self.policy.key(state, name), f"{at}{Key(name)}", within)
@@ -147,11 +147,11 @@ class _Walker:
         unnamed = self.policy.key(state, self.policy.unnamed_key)
         yield from self.rows(more, unnamed, f"{at}.*", within)
 
-    def _row(self, schema: Mapping[str, JsonValue], state: State, at: str) -> Row:
+    def _row(self, schema: Mapping[str, JsonValue], state: State, at: str) -> OutcomeRow:
         kind = schema.get("type")
         outcome = self.policy.outcome(state)
         action = outcome.action
         if action is Action.MASK and kind not in {"string", None}:
             action = Action.ALLOW if kind == "null" else Action.REDACT
         rule = str(outcome.rule.path) if outcome.rule else ""
-        return Row(at, kind if isinstance(kind, str) else "any", action.name.lower(), rule)
+        return OutcomeRow(at, kind if isinstance(kind, str) else "any", action.name.lower(), rule)

@@ -25,8 +25,8 @@ from ironcurtain.gateway.output.rules import (
     MAX_RULES,
     Action,
     OutputPolicyError,
+    OutputRule,
     PolicyProblem,
-    Rule,
     compared,
     read_rules,
 )
@@ -69,7 +69,7 @@ class LeafOutcome(Struct):
     """
 
     action: Action
-    rule: Rule | None
+    rule: OutputRule | None
 
 
 @dataclass
@@ -109,7 +109,7 @@ _GONE: Final = _Gone()
 class OutputPolicy:
     """A policy that was checked; make it with `parse`. It can be used from several threads."""
 
-    def __init__(self, rules: Sequence[Rule], narrower: Mapping[int, frozenset[int]]) -> None:
+    def __init__(self, rules: Sequence[OutputRule], narrower: Mapping[int, frozenset[int]]) -> None:
         """Take rules, and by each rule those whose coverage is a strict subset of its own."""
         self.rules = tuple(rules)
         self._narrower = narrower
@@ -183,7 +183,7 @@ class OutputPolicy:
         action = self.rules[number].action
         return Action.REDACT if action is Action.MASK and number not in state.matched else action
 
-    def allowed_inside(self) -> Iterator[tuple[Rule, Rule]]:
+    def allowed_inside(self) -> Iterator[tuple[OutputRule, OutputRule]]:
         """Yield each rule that allows a part of what another one redacts, with that other one."""
         for number, wide in enumerate(self.rules):
             if wide.action is Action.REDACT:

@@ -24,7 +24,7 @@ class Action(IntEnum):
 _ACTIONS = {"allow": Action.ALLOW, "mask": Action.MASK, "redact": Action.REDACT}
 
 
-class Rule(Struct):
+class OutputRule(Struct):
     """One line of a policy."""
 
     path: Path
@@ -57,9 +57,9 @@ class OutputPolicyError(ValueError):
         self.problems = tuple(problems)
 
 
-def read_rules(written: Mapping[str, str]) -> tuple[list[Rule], list[PolicyProblem]]:
+def read_rules(written: Mapping[str, str]) -> tuple[list[OutputRule], list[PolicyProblem]]:
     """Read rules, by path `allow`, `mask` or `redact`; return them and everything that is wrong."""
-    rules: list[Rule] = []
+    rules: list[OutputRule] = []
     problems: list[PolicyProblem] = []
     for text, word in written.items():
         action = _ACTIONS.get(word)
@@ -72,11 +72,11 @@ def read_rules(written: Mapping[str, str]) -> tuple[list[Rule], list[PolicyProbl
             problems.append(PolicyProblem(text, str(error), error.suggestion))
             continue
         if action is not None:
-            rules.append(Rule(path, action))
+            rules.append(OutputRule(path, action))
     return rules, problems
 
 
-def compared(rules: Sequence[Rule]) -> tuple[dict[int, frozenset[int]], list[PolicyProblem]]:
+def compared(rules: Sequence[OutputRule]) -> tuple[dict[int, frozenset[int]], list[PolicyProblem]]:
     """Return by rule the rules of strictly less coverage, and rules of equal coverage that contradict."""
     problems: list[PolicyProblem] = []
     narrower: dict[int, set[int]] = {number: set() for number in range(len(rules))}

@@ -20,7 +20,7 @@ _KEYED = re.compile(r'(?P<key>clause|rule|tool|server|expect)["\']?\s*:\s*["\']?
 _SERVER = re.compile(r'\bserver["\']?\s*:\s*["\']?(?P<server>[\w.-]+)')
 
 
-class Shown(Struct):
+class Hover(Struct):
     """A text about a part of a document, and where its definition stands."""
 
     span: Span
@@ -35,7 +35,7 @@ class Offered(Struct):
     meaning: str
 
 
-def shown_at(path: Path, offset: int, project: EditedProject) -> Shown | None:
+def shown_at(path: Path, offset: int, project: EditedProject) -> Hover | None:
     """Return what is known of what stands at an offset; None if that is nothing."""
     if path in (project.constitution, project.guidance):
         return _clause_at(path, offset, project)
@@ -71,37 +71,37 @@ def _words_for(key: str, server: str | None, project: EditedProject) -> Iterator
         yield from (Offered(tool.tool, _roles(name, tool)) for name, tool in tools)
 
 
-def _clause_at(path: Path, offset: int, project: EditedProject) -> Shown | None:
+def _clause_at(path: Path, offset: int, project: EditedProject) -> Hover | None:
     for placed in _clauses(project):
         where, span = project.place_of(placed)
         if where == path and span.start <= offset <= span.end:
-            return Shown(span, _clause_words(placed, project))
+            return Hover(span, _clause_words(placed, project))
     return None
 
 
-def _clause(keyed: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
+def _clause(keyed: re.Match[str], span: Span, project: EditedProject) -> Hover | None:
     placed = project.clause(keyed["word"])
     if placed is None:
         return None
-    return Shown(span, _clause_words(placed, project), project.place_of(placed))
+    return Hover(span, _clause_words(placed, project), project.place_of(placed))
 
 
-def _rule(keyed: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
+def _rule(keyed: re.Match[str], span: Span, project: EditedProject) -> Hover | None:
     rule = next((rule for rule in _rules(project) if rule.name == keyed["word"]), None)
     if rule is None:
         return None
     placed = project.clause(rule.clause)
-    return Shown(span, _rule_words(rule), project.place_of(placed) if placed else None)
+    return Hover(span, _rule_words(rule), project.place_of(placed) if placed else None)
 
 
-def _tool(keyed: re.Match[str], span: Span, project: EditedProject) -> Shown | None:
+def _tool(keyed: re.Match[str], span: Span, project: EditedProject) -> Hover | None:
     server = _server_of(keyed.string, span.start)
     known = [(name, tool) for name, tool in _tools(project) if tool.tool == keyed["word"]]
     texts = [_tool_words(name, tool) for name, tool in known if server in (None, name)]
-    return Shown(span, "\n\n".join(texts)) if texts else None
+    return Hover(span, "\n\n".join(texts)) if texts else None
 
 
-def _nothing(_found: re.Match[str], _span: Span, _project: EditedProject) -> Shown | None:
+def _nothing(_found: re.Match[str], _span: Span, _project: EditedProject) -> Hover | None:
     return None
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal
 
 from ironcurtain.errors import FileError, IronCurtainError, Place, SeveralErrors
+from ironcurtain.model.severity import Severity
 from ironcurtain.system.files import has_content, read_text
 from ironcurtain.system.structs import Struct
 
@@ -152,9 +152,6 @@ class Texts:
             return read_text(path)
         except FileError:
             return ""
-
-
-Severity = Literal["error", "warning", "note"]
 
 
 class Related(Struct):

@@ -23,7 +23,6 @@ from ironcurtain.errors import IronCurtainError, Place
 from ironcurtain.integrations.editor.places import (
     Mistake,
     Related,
-    Severity,
     Span,
     Texts,
     first_line,
@@ -37,6 +36,7 @@ from ironcurtain.integrations.gate.reading import read_policy_under_review
 from ironcurtain.integrations.gate.report import gate_report
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy
+from ironcurtain.model.severity import Severity
 from ironcurtain.settings import FILE_NAME, Settings, find_settings, parse_settings, user_constitution
 from ironcurtain.system.structs import Struct
 

@@ -24,8 +24,8 @@ from support.records.audited import decided, write_decisions
 
 from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.web.access import Access
-from ironcurtain.web.app import Shown, unguarded_pages
-from ironcurtain.web.approvals import Waiting
+from ironcurtain.web.app import PageSources, unguarded_pages
+from ironcurtain.web.approvals import WaitingApprovals
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -37,7 +37,7 @@ EVIL = "http://evil.example"
 def routes() -> list[tuple[str, str]]:
     """Return the method and an address of every route of the application."""
     nowhere = Path("/nonexistent")
-    shown = Shown(Waiting(nowhere, nowhere), RecentRecords(nowhere))
+    shown = PageSources(WaitingApprovals(nowhere, nowhere), RecentRecords(nowhere))
     found = unguarded_pages(Access(), shown, lambda: None, print).routes
     return [
         (method, each.path.replace("{session}", "work").replace("{id}", "0123456789abcdef"))

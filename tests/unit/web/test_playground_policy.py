@@ -22,8 +22,8 @@ from ironcurtain.model.scenarios import DescribedWorld, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.structs import replace
 from ironcurtain.web.access import Access
-from ironcurtain.web.app import Shown, unguarded_pages
-from ironcurtain.web.approvals import Waiting
+from ironcurtain.web.app import PageSources, unguarded_pages
+from ironcurtain.web.approvals import WaitingApprovals
 from ironcurtain.web.playground_policy import OpenPlayground, Playground, WarmPolicy
 
 SHOP = Path(__file__).parents[3] / "examples" / "shop" / "generated" / "bundle"
@@ -81,7 +81,7 @@ def test_what_nobody_waits_for_any_more_is_given_up_and_the_policy_goes_on(tmp_p
 
 def test_a_browser_that_has_gone_gets_no_explanation(tmp_path: Path) -> None:
     playground = Playground(warm(tmp_path, "allow"), MACHINE)
-    shown = Shown(Waiting(tmp_path, tmp_path), RecentRecords(tmp_path))
+    shown = PageSources(WaitingApprovals(tmp_path, tmp_path), RecentRecords(tmp_path))
     shown = replace(shown, playground=OpenPlayground(lambda: "as it is", lambda: playground))
     app = unguarded_pages(Access(), shown, lambda: None, print)
     asked = json.dumps({"server": "s", "tool": "read", "arguments": {"path": "/etc/passwd"}})

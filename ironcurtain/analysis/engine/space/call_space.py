@@ -32,7 +32,7 @@ from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT, variables_of
-from ironcurtain.analysis.engine.values.declared_facts import declared_facts, declared_otherwise
+from ironcurtain.analysis.engine.values.possible_facts import declared_otherwise, possible_facts
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.caller_facts import CallerFact
@@ -96,7 +96,7 @@ class CallSpace:
             tools[0],
             policies.registry,
             policies.fresh,
-            declared_facts([side.content.facts for side in policies], server, tool),
+            possible_facts([side.content.facts for side in policies], server, tool),
         )
         self.variables = variables.values
         self.compared = ComparedIdentifiers.of(

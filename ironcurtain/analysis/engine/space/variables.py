@@ -21,10 +21,10 @@ from ironcurtain.analysis.engine.values.compared import (
     joint_values,
     told_apart,
 )
-from ironcurtain.analysis.engine.values.declared_facts import NO_DECLARED_FACTS, DeclaredFacts
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.moment_representatives import MOMENT_GAP, moment_texts
 from ironcurtain.analysis.engine.values.number_representatives import distinguishing_numbers
+from ironcurtain.analysis.engine.values.possible_facts import NO_DECLARED_FACTS, PossibleFacts
 from ironcurtain.analysis.engine.values.related import related_numbers
 from ironcurtain.analysis.engine.values.sets import set_pool, sets_among, thinned
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
@@ -120,7 +120,7 @@ def variables_of(
     tool: ValidatedTool,
     registry: Registry,
     fresh: tuple[str, ...],
-    declared: DeclaredFacts = NO_DECLARED_FACTS,
+    declared: PossibleFacts = NO_DECLARED_FACTS,
 ) -> Enumeration[Variable]:
     """Return the variables of a tool under some policies; gaps where their classes may not be all.
 
@@ -170,7 +170,7 @@ class _ClassMaker:
         tool: ValidatedTool,
         registry: Registry,
         fresh: tuple[str, ...],
-        declared: DeclaredFacts,
+        declared: PossibleFacts,
     ) -> None:
         self._predicates = predicates
         self._places = places

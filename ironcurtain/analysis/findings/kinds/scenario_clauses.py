@@ -8,9 +8,9 @@ from ironcurtain.analysis.clauses.cited import deciding_clauses, demands_its_cla
 from ironcurtain.analysis.engine.search import FoundCall
 from ironcurtain.analysis.findings.context import FindingDraft, WitnessQuery
 from ironcurtain.analysis.findings.finder import FinderInputs
-from ironcurtain.analysis.findings.report import Severity
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.model.scenarios import Scenario
+from ironcurtain.model.severity import Severity
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import replace

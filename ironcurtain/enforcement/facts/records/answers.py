@@ -18,7 +18,8 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 
-Result = Mapping[str, JsonValue]
+ToolResult = Mapping[str, JsonValue]
+"""What a tool answered a call with, as the protocol has it: content, structured content, `isError`."""
 
 
 class LookUp(Struct):
@@ -29,7 +30,7 @@ class LookUp(Struct):
     arguments: dict[str, JsonValue]
 
 
-AskServer = Callable[[LookUp], Awaitable[Result]]
+AskServer = Callable[[LookUp], Awaitable[ToolResult]]
 """Makes a look-up, decided and recorded like every call; raises `LookUpError` where there is no answer."""
 
 
@@ -57,7 +58,7 @@ def look_up_of(name: str, fact: RecordFact, operands: Operands) -> LookUp:
     return LookUp(fact.server, fact.tool, arguments)
 
 
-def fields_of(name: str, fact: RecordFact, asked: LookUp, result: Result, operands: Operands) -> Raw:
+def fields_of(name: str, fact: RecordFact, asked: LookUp, result: ToolResult, operands: Operands) -> Raw:
     """Return the declared fields of an answer; whether they are of their types is seen by `normalise`.
 
     Raises:
@@ -78,7 +79,7 @@ def fields_of(name: str, fact: RecordFact, asked: LookUp, result: Result, operan
     }
 
 
-def record_of(result: Result) -> JsonValue:
+def record_of(result: ToolResult) -> JsonValue:
     """Return what an answer holds: its structured content, or else what its one text says.
 
     Raises:

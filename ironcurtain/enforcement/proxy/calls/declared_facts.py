@@ -13,9 +13,9 @@ from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Booked
 from ironcurtain.enforcement.facts.answer_labels import may_be_given
-from ironcurtain.enforcement.facts.gather import Gathered, Sources, book, gather, renewed
+from ironcurtain.enforcement.facts.gather import FactSources, Gathered, book, gather, renewed
 from ironcurtain.enforcement.facts.memory import BOOKED
-from ironcurtain.enforcement.facts.records.answers import AskServer, Result
+from ironcurtain.enforcement.facts.records.answers import AskServer, ToolResult
 from ironcurtain.enforcement.facts.totals.store import StoreError
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError, fact_unavailable
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
@@ -39,7 +39,7 @@ class DeclaredFacts(Struct):
         log: Where labels that an answer gives are recorded.
     """
 
-    sources: Sources
+    sources: FactSources
     log: AuditLog
     _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
 
@@ -100,7 +100,7 @@ class DeclaredFacts(Struct):
             _log.error("an observed call could not be booked: %s", error)
         return evaluated
 
-    async def take_in(self, evaluated: EvaluatedCall, id_: str, result: Result | None) -> None:
+    async def take_in(self, evaluated: EvaluatedCall, id_: str, result: ToolResult | None) -> None:
         """Give the session the labels of an answer; when this returns, that is on the disk.
 
         Args:

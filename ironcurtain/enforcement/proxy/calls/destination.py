@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.system.frozen import JsonValue
 
+ServerResult = dict[str, JsonValue]
+"""What a server answers a request with, as JSON."""
+
 
 class Destination(ABC):
     """Takes one call, at most once, with exactly the arguments that were evaluated."""
@@ -18,7 +21,7 @@ class Destination(ABC):
     @abstractmethod
     async def send(
         self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
-    ) -> dict[str, JsonValue]:
+    ) -> ServerResult:
         """Send the canonical arguments; return the result as it came.
 
         Args:

@@ -23,7 +23,7 @@ from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Approval, RecordListener
-from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError, Result
+from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError, ToolResult
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
 from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
@@ -232,7 +232,7 @@ class Enforcer(Struct):
             again, phases=evaluated.phases, approval=evaluated.approval, state=None, forwarded=True
         )
 
-    async def _look_up(self, call: Call, principal: Principal | None, asked: LookUp) -> Result:
+    async def _look_up(self, call: Call, principal: Principal | None, asked: LookUp) -> ToolResult:
         """Make a look-up for a call: decided like every call of its caller, and recorded beside it.
 
         Raises:

@@ -12,7 +12,7 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from ironcurtain.enforcement.proxy.calls.destination import Destination
+from ironcurtain.enforcement.proxy.calls.destination import Destination, ServerResult
 from ironcurtain.enforcement.proxy.calls.server_requests import ServerRequest
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.transport.clients import Clients
@@ -24,8 +24,6 @@ from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamMana
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import AbstractStruct
-
-Result = dict[str, JsonValue]
 
 _MOST_ROUNDS = 10
 _NOT_RUNNING = "the server is not running"
@@ -78,7 +76,9 @@ class ToServer(Destination, AbstractStruct):
         """Whether it is a call of a tool."""
         return self.request.is_tool
 
-    async def send(self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None) -> Result:
+    async def send(
+        self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
+    ) -> ServerResult:
         """Send it, to a server process of its own where that is wanted.
 
         Raises:
@@ -99,7 +99,9 @@ class ToServer(Destination, AbstractStruct):
         upstream = self.manager.upstreams.get(self.request.call.server)
         return await upstream.digest_of(self.request.call.tool) if upstream is not None else None
 
-    async def _send_to(self, arguments: Mapping[str, JsonValue], upstream: Upstream | LocalServer) -> Result:
+    async def _send_to(
+        self, arguments: Mapping[str, JsonValue], upstream: Upstream | LocalServer
+    ) -> ServerResult:
         if self.is_tool:
             # What could not be compared with what was annotated is decided and recorded, but never sent.
             if self.request.call.live_digest is None:
@@ -124,7 +126,10 @@ class ToServer(Destination, AbstractStruct):
 
 
 async def _answers(
-    manager: UpstreamManager, upstream: Upstream | LocalServer, result: Result, client_request: ClientRequest
+    manager: UpstreamManager,
+    upstream: Upstream | LocalServer,
+    result: ServerResult,
+    client_request: ClientRequest,
 ) -> dict[str, Any]:
     """Return what a server of the stateless era is to be sent along with its request the next time."""
     try:
@@ -174,7 +179,7 @@ def _meta(upstream: Upstream | LocalServer, client_request: ClientRequest) -> di
     return meta or None
 
 
-def _unstamped(result: Result) -> Result:
+def _unstamped(result: ServerResult) -> ServerResult:
     """Leave out who answered: to the client that is the proxy."""
     meta = result.get("_meta")
     if not isinstance(meta, dict) or types.SERVER_INFO_META_KEY not in meta:

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.audit.record_types import FilteredOutput, GatewayCall
+from ironcurtain.enforcement.proxy.calls.destination import ServerResult
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.proxy.calls.refusal import error_result
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
@@ -25,8 +26,7 @@ from ironcurtain.gateway.output.projection import Schema, project
 from ironcurtain.gateway.output.rules import Action
 from ironcurtain.model.verdict import Verdict
 
-Tool = tuple[str, str]
-Result = dict[str, JsonValue]
+_ToolName = tuple[str, str]
 
 FAILED: Final = "The tool failed."
 SILENT: Final = "The server of this tool gave no answer."
@@ -44,11 +44,11 @@ class Outputs:
     """
 
     def __init__(
-        self, policies: Mapping[Tool, OutputPolicy] | None = None, own: frozenset[str] = frozenset()
+        self, policies: Mapping[_ToolName, OutputPolicy] | None = None, own: frozenset[str] = frozenset()
     ) -> None:
         self._policies = dict(policies or {})
         self._own = own
-        self._schemas: dict[Tool, tuple[Schema, Schema]] = {}
+        self._schemas: dict[_ToolName, tuple[Schema, Schema]] = {}
 
     def schema(self, server: str, tool: str, schema: Schema | None) -> Schema | None:
         """Return the output schema that clients are told of."""
@@ -60,7 +60,7 @@ class Outputs:
             known = self._schemas[server, tool] = (schema, project(policy, schema))
         return known[1]
 
-    async def filtered(self, call: Call, result: Result, notes: CallNotes) -> Result:
+    async def filtered(self, call: Call, result: ServerResult, notes: CallNotes) -> ServerResult:
         """Return what leaves of a tool's result; all of it, where the tool has no output policy.
 
         Links, images, embedded resources and `_meta` never leave: no path names them.
@@ -83,7 +83,7 @@ class Outputs:
             notes.stage, notes.detail = Stage.OUTPUT, f"the answer cannot be filtered: {error}"
             return error_result(INTERNAL)
         notes.masked, notes.redacted, notes.stripped = found.masked, found.redacted, found.stripped
-        made: Result = {"content": [{"type": "text", "text": text}]}
+        made: ServerResult = {"content": [{"type": "text", "text": text}]}
         if "structuredContent" in result:
             made["structuredContent"] = found.value if isinstance(found.value, dict) else {}
         return made
@@ -96,7 +96,7 @@ class Outputs:
         """Tell whether any tool of a proxied server has one: its log messages name no tool."""
         return server not in self._own and any(known == server for known, _ in self._policies)
 
-    def failure(self, call: Call, error: Exception) -> Result | None:
+    def failure(self, call: Call, error: Exception) -> ServerResult | None:
         """Return what is told of a failure, whose words may be the server's own; None where that is free."""
         if not self.covers(call.server, call.tool) or not isinstance(error, MCPError | UpstreamError):
             return None

@@ -12,7 +12,7 @@ from ironcurtain.enforcement.facts.unavailable import fact_unavailable
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
 from ironcurtain.enforcement.proxy.calls import repeated_calls
 from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.gateway.admission import Admission, Refused, Stage
+from ironcurtain.gateway.admission import Admission, NotAdmitted, Stage
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
@@ -119,7 +119,7 @@ def failed(call: Call, revision: str, error: Exception) -> Decision:
     )
 
 
-def not_admitted(call: Call, enforced: PolicyInstance, refused: Refused) -> EvaluatedCall:
+def not_admitted(call: Call, enforced: PolicyInstance, refused: NotAdmitted) -> EvaluatedCall:
     """Refuse a call of a gateway's tool that does not come to the policy."""
     decision = _denied(call, enforced.loaded.revision, refused.stage.rule, refused.reason)
     return EvaluatedCall(call, decision, enforced, state="denied", told=refused.told)

@@ -19,7 +19,7 @@ from ironcurtain.enforcement.proxy.transport.http_bounds import Connections, Htt
 from ironcurtain.enforcement.proxy.transport.http_clients import (
     ClientAuthentication,
     HttpClients,
-    Refused,
+    ReportRefusal,
 )
 from ironcurtain.enforcement.proxy.transport.http_server import listen, run_server
 from ironcurtain.enforcement.proxy.transport.scope import ON_SOCKET, UNASKED
@@ -79,7 +79,7 @@ async def serve_http(
     limits: HttpLimits = _LIMITS,
     *,
     tokens: Tokens | None = None,
-    refused: Refused | None = None,
+    refused: ReportRefusal | None = None,
 ) -> None:
     """Serve until cancelled.
 

@@ -35,7 +35,7 @@ from ironcurtain.system.frozen import Frozen, Slug
 from ironcurtain.system.ownership import check_own, others_have_access
 from ironcurtain.system.text import visible
 
-Refused = Callable[[str], Awaitable[None]]
+ReportRefusal = Callable[[str], Awaitable[None]]
 """Is told why a request was refused."""
 
 _FORMAT: Literal["ironcurtain/http-clients/v1"] = "ironcurtain/http-clients/v1"
@@ -117,7 +117,7 @@ class ClientAuthentication:
     clients: HttpClients | None
     name: str = UNASKED
     tokens: Tokens | None = None
-    refused: Refused | None = None
+    refused: ReportRefusal | None = None
     _sessions: dict[bytes, str] = field(default_factory=dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

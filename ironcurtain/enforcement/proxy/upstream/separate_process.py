@@ -36,7 +36,7 @@ MOST = 4
 PATIENCE = 120.0
 """Seconds that a call waits for one of them to end."""
 
-Sending = Callable[[Upstream], Awaitable[dict[str, JsonValue]]]
+SendTo = Callable[[Upstream], Awaitable[dict[str, JsonValue]]]
 """Sends one call to the server that it is given."""
 
 
@@ -48,7 +48,7 @@ class Apart:
         self._rooms = {name: anyio.Semaphore(MOST) for name in manager.processes}
 
     async def send(
-        self, call: Call, alone: SeparateCall, client_request: ClientRequest, sending: Sending
+        self, call: Call, alone: SeparateCall, client_request: ClientRequest, sending: SendTo
     ) -> dict[str, JsonValue]:
         """Start a process of a call's server, hold its tool against the evaluated one, send, and end it.
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.findings.findings import waived
-from ironcurtain.analysis.findings.report import SEVERITIES, Finding, StaleWaiver
+from ironcurtain.analysis.findings.report import Finding, StaleWaiver
 from ironcurtain.analysis.sequences.steps import single_calls
-from ironcurtain.compiler.verify.gate_report import Check, Problem, Severity
+from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.integrations.gate.checks.behaviour import witness_words
 from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
+from ironcurtain.model.severity import SEVERITIES, Severity
 from ironcurtain.system.text import counted
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ _TYPES: Final[Mapping[str, dict[str, JsonValue]]] = {
 """The values that a decision sees, by the declared type: an instant is an age in seconds."""
 
 
-class DeclaredFacts(Struct):
+class PossibleFacts(Struct):
     """What the facts of a call of one tool can be.
 
     Attributes:
@@ -35,7 +35,7 @@ class DeclaredFacts(Struct):
     totals: Mapping[str, str]
 
 
-def declared_facts(sides: Sequence[Mapping[str, Fact]], server: str, tool: str) -> DeclaredFacts:
+def possible_facts(sides: Sequence[Mapping[str, Fact]], server: str, tool: str) -> PossibleFacts:
     """Return what the facts that some policies declare can be in calls of a tool."""
     totals = {
         name: added[0]
@@ -45,7 +45,7 @@ def declared_facts(sides: Sequence[Mapping[str, Fact]], server: str, tool: str) 
         for added in [pointers.steps_of(fact.add.arg)]
         if len(added) == 1
     }
-    return DeclaredFacts(_schema(sides, server, tool), totals)
+    return PossibleFacts(_schema(sides, server, tool), totals)
 
 
 def _schema(sides: Iterable[Mapping[str, Fact]], server: str, tool: str) -> ArgumentSchema:
@@ -77,5 +77,5 @@ def declared_otherwise(sides: Iterable[Mapping[str, Fact]]) -> frozenset[str]:
     return frozenset(unlike)
 
 
-NO_DECLARED_FACTS: Final = declared_facts((), "", "")
+NO_DECLARED_FACTS: Final = possible_facts((), "", "")
 """Of policies that declare none."""
