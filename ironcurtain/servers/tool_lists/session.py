@@ -71,7 +71,10 @@ class ServerAnswerError(Exception):
 
 @asynccontextmanager
 async def open_session(
-    process: ServerProcess, on_words: Callable[[str], None], on_end: Callable[[str], None]
+    process: ServerProcess,
+    on_words: Callable[[str], None],
+    on_end: Callable[[str], None],
+    discovery_seconds: float = _DISCOVERY_SECONDS,
 ) -> AsyncIterator[ToolListSession]:
     """Yield the session with a started server; then end the server.
 
@@ -79,8 +82,9 @@ async def open_session(
         process: The server.
         on_words: Told each line of the server's standard error, safe to show.
         on_end: Told, once, that nothing more comes from the server, and why.
+        discovery_seconds: A server that answers `server/discover` no sooner is greeted with a handshake.
     """
-    session = ToolListSession(process, on_words, on_end)
+    session = ToolListSession(process, on_words, on_end, discovery_seconds)
     async with open_pipes(session, process):
         yield session
 
@@ -89,9 +93,14 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
     """A session with one server, for its tool list."""
 
     def __init__(
-        self, server: ServerProcess, on_words: Callable[[str], None], on_end: Callable[[str], None]
+        self,
+        server: ServerProcess,
+        on_words: Callable[[str], None],
+        on_end: Callable[[str], None],
+        discovery_seconds: float,
     ) -> None:
         super().__init__(server, on_words, on_end)
+        self._discovery_seconds = discovery_seconds
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._is_over = False
@@ -140,7 +149,7 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
             f"{_META}clientCapabilities": {},
         }
         try:
-            async with asyncio.timeout(_DISCOVERY_SECONDS):
+            async with asyncio.timeout(self._discovery_seconds):
                 found = await self._ask("server/discover", {"_meta": envelope})
         except TimeoutError:
             return False

@@ -40,10 +40,11 @@ class SqliteStore(TotalsStore):
     Args:
         file: The file; its directory is made, private to the user.
         key: The key of the codes.
+        patience: Seconds to wait for a file that another process has locked.
     """
 
-    def __init__(self, file: Path, key: bytes) -> None:
-        self._file = file
+    def __init__(self, file: Path, key: bytes, patience: float = _PATIENCE) -> None:
+        self._file, self._patience = file, patience
         self._key = hmac.digest(key, b"totals of counters", "sha256")
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._kept: sqlite3.Connection | None = None
@@ -93,7 +94,7 @@ class SqliteStore(TotalsStore):
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(
-            self._file, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            self._file, timeout=self._patience, isolation_level=None, check_same_thread=False
         )
         try:
             database.execute("PRAGMA journal_mode = WAL")

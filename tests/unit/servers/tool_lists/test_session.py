@@ -54,8 +54,7 @@ _MAX_PAGES = 100
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tool_list_session, "_DISCOVERY_SECONDS", DISCOVERY_SECONDS)
+def impatient_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp.client.session, "DISCOVER_TIMEOUT_SECONDS", DISCOVERY_SECONDS)
 
 
@@ -65,7 +64,8 @@ async def started(manner: str) -> ServerProcess:
 
 async def read(manner: str) -> tuple[ToolListing, ...]:
     with anyio.fail_after(30):
-        async with open_session(await started(manner), lambda _: None, lambda _: None) as session:
+        process = await started(manner)
+        async with open_session(process, lambda _: None, lambda _: None, DISCOVERY_SECONDS) as session:
             return await session.tools()
 
 

@@ -116,10 +116,8 @@ def test_a_directory_that_others_can_write_is_an_error(
         store.totals([PAID])
 
 
-def test_a_file_that_stays_locked_is_an_error(
-    store: TotalsStore, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ironcurtain.enforcement.facts.totals.sqlite_store._PATIENCE", 0.05)
+def test_a_file_that_stays_locked_is_an_error(file: Path) -> None:
+    store = SqliteStore(file, KEY, patience=0.05)
     seen = store.totals([PAID])
     holder = sqlite3.connect(file, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
