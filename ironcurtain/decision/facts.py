@@ -18,7 +18,7 @@ from ironcurtain.errors import ScenarioError
 from ironcurtain.model.facts import ClockFact, CounterFact, Fact, LabelFact, SaidFact, fact_types
 from ironcurtain.model.records import FactType, RecordFact, near
 from ironcurtain.model.times import MINUTES_OF_WEEK
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_integer
 
 FactValues: TypeAlias = dict[str, JsonValue]
 """Values by the name that conditions give them, `NAME` or `NAME/FIELD`; what is not known is not there."""
@@ -169,7 +169,7 @@ def _of_type(type_: FactType, value: object) -> JsonValue:
 def _seen(type_: str, value: JsonValue) -> JsonValue:
     """Return a normalised value if it is one of its type; None if it is not."""
     if type_ in ("instant", "clock"):
-        whole = value if isinstance(value, int) and not isinstance(value, bool) else None
+        whole = value if is_integer(value) else None
         within = type_ == "instant" or (whole is not None and 0 <= whole < MINUTES_OF_WEEK)
         return whole if within else None
     return _of_type("strings" if type_ == "strings" else _PLAIN[type_], value)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.frozen import Frozen, JsonValue, is_number
 from ironcurtain.system.structs import Struct
 
 _MOST_ELEMENTS = 100
@@ -69,7 +69,7 @@ class Scale(Struct):
             return None
         if self.counts:
             value = len(value) if isinstance(value, list | tuple) else False
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not is_number(value):
             return False
         if not self.is_arithmetic:
             return value

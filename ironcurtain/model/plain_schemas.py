@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from ironcurtain.system.frozen import JsonValue, is_number
+from ironcurtain.system.frozen import JsonValue, is_integer, is_number
 
 _MOST_LEVELS: Final = 16
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -67,7 +67,7 @@ def _is_list(value: JsonValue) -> bool:
 
 
 def _is_count(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return is_integer(value) and value >= 0
 
 
 def _is_names(value: JsonValue) -> bool:

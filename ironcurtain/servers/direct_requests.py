@@ -42,6 +42,7 @@ from mcp_types import (
 )
 from pydantic_core import to_json
 
+from ironcurtain.system.frozen import is_number
 from ironcurtain.system.structs import Struct, field
 
 Write = Callable[[bytes], Awaitable[None]]
@@ -106,7 +107,7 @@ class _Waiting(Struct):
 
 def _double(number: object) -> float | None:
     """Return a number as JSON can write it; None for all else, as an integer beyond every double."""
-    if isinstance(number, bool) or not isinstance(number, int | float):
+    if not is_number(number):
         return None
     try:
         double = float(number)

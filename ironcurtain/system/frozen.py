@@ -27,6 +27,11 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_integer(value: object) -> TypeGuard[int]:
+    """Tell whether a value is an integer; true and false are none, and neither is 1.0."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def is_empty(value: object) -> bool:
     """Tell whether a field holds nothing: one marked with `exclude_if=is_empty` then stands in no JSON."""
     return value is None or (isinstance(value, tuple | dict) and not value)

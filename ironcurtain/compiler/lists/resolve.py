@@ -30,7 +30,7 @@ from ironcurtain.model.lists import Lists, NamedList, Resolution
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_integer
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
@@ -255,7 +255,7 @@ def take_values(
 
 
 def _one_value(value: JsonValue, kind: str, registry: Registry) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if is_integer(value):
         identifier = registry[kind].identifier if kind in registry else None
         value = str(value) if identifier and identifier.numbers else value
     if not isinstance(value, str):

@@ -25,7 +25,7 @@ from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_integer
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
@@ -272,7 +272,7 @@ class _Call:
     def _identifier(self, leaf: _Leaf, roles: list[Role], value: JsonValue) -> JsonValue:
         sent: JsonValue
         numbers = all(role.identifier and role.identifier.numbers for role in roles)
-        if isinstance(value, int) and not isinstance(value, bool) and numbers:
+        if is_integer(value) and numbers:
             text, sent = str(value), value
         else:
             text = _as_text(value)

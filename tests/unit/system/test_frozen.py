@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pydantic
 import pytest
 
-from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.frozen import Frozen, is_integer, is_number
 
 THREADS = 16
 
@@ -33,3 +33,12 @@ def test_the_first_values_of_a_model_are_checked_whatever_thread_makes_them() ->
         assert [each.inner[0].name for each in made] == [str(number) for number in range(THREADS)]
         with pytest.raises(pydantic.ValidationError, match="Extra inputs"):
             Outer.model_validate({"inner": (), "more": 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "kinds"),
+    [(1, "number integer"), (1.0, "number"), (True, ""), (False, ""), ("1", ""), (None, ""), ([], "")],
+)
+def test_true_and_false_are_no_numbers(value: object, kinds: str) -> None:
+    assert is_number(value) is ("number" in kinds)
+    assert is_integer(value) is ("integer" in kinds)

@@ -18,6 +18,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition, FactCondition, If
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.frozen import is_number
 from ironcurtain.system.text import visible
 
 _UPPER = frozenset({"lt", "le"})
@@ -115,7 +116,7 @@ def _is_budget(test: FactCondition) -> bool:
 
 def _is_bound(test: ArgCondition) -> bool:
     """Tell whether an amount has a bound; a length is no amount, and "more than nothing" no bound."""
-    if not isinstance(test.value, int | float) or isinstance(test.value, bool):
+    if not is_number(test.value):
         return False
     bound = test.op in _UPPER or (test.op in _LOWER and test.value > 0)
     is_of_all = test.over == "every" and test.count is None

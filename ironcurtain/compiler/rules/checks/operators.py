@@ -8,6 +8,7 @@ from ironcurtain.model.moments import moment_test
 from ironcurtain.model.operators import LARGEST_SCALED
 from ironcurtain.model.unknown_facts import is_relation, operands, reference
 from ironcurtain.system import json_text
+from ironcurtain.system.frozen import is_integer
 
 _ELEMENTS_HINT = (
     '\nWhether a list of the caller\'s holds it is a test in `caller`: {"name": "/LIST/*", "op": "equals", '
@@ -93,7 +94,7 @@ def reference_problem(test: ValueTest) -> str:
     given = json_text.members(test.value)
     for key, least in (("times", 1), ("plus", -LARGEST_SCALED)):
         value = given.get(key, 1)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_SCALED:
+        if not is_integer(value) or not least <= value <= LARGEST_SCALED:
             return f"`{key}` is a whole number from {least} to {LARGEST_SCALED}"
     return '`measure` of another value is "count"' if given.get("measure", "count") != "count" else ""
 

@@ -7,7 +7,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 
 import re2
 
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.json_text import MAX_INTEGER
 
 _TOTAL = re2.compile(r"[0-9]{1,16}(\.[0-9]{1,400})?")
@@ -39,7 +39,7 @@ def number_of(value: JsonValue) -> Decimal:
     """
     if value is None:
         raise AmountError("the amount is missing")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise AmountError("the amount is no number")
     if not math.isfinite(value) or abs(value) > MAX_INTEGER:
         raise AmountError("the amount is too large to be counted")

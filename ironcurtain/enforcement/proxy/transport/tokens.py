@@ -24,6 +24,7 @@ from pydantic import JsonValue
 from ironcurtain.errors import FileError, GatewayError, IronCurtainError
 from ironcurtain.gateway.principal import Algorithm, Principal, TokenKey, TokenSettings
 from ironcurtain.system.files import load, read_regular
+from ironcurtain.system.frozen import is_number
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.text import quoted, visible
 
@@ -170,7 +171,7 @@ def _principal(claims: Mapping[str, JsonValue], settings: TokenSettings) -> Prin
         BadTokenError: If they name nobody, or the time is over, for which clocks that differ are no excuse.
     """
     ends, sub, permissions = claims.get("exp"), claims.get("sub"), claims.get("permissions")
-    if isinstance(ends, bool) or not isinstance(ends, int | float) or ends <= time.time():
+    if not is_number(ends) or ends <= time.time():
         raise BadTokenError("a token that has expired")
     # It names the client in log and terminal; what is no text could not be recorded at all.
     if not isinstance(sub, str) or not 0 < len(sub) <= _MOST_SUB or not sub.isprintable():
