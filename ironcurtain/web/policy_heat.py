@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
@@ -95,10 +96,8 @@ def has_cell(matrix: Matrix, cell: MatrixCell) -> bool:
 def _places(matrix: Matrix, server: str) -> Iterator[tuple[str, str, str, Row]]:
     for table in matrix.servers.get(server, ()):
         for row in table.rows:
-            for tool in table.tools:
-                for role in row.roles:
-                    for where in row.where:
-                        yield tool, role, where, row
+            for tool, role, where in itertools.product(table.tools, row.roles, row.where):
+                yield tool, role, where, row
 
 
 def _cell(of: MatrixCell, row: Row) -> HeatCell:

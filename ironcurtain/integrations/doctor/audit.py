@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ironcurtain.enforcement.audit.log_paths import SUFFIX, logs_in, read_key, session_log
 from ironcurtain.enforcement.audit.reader import is_written, verify
+from ironcurtain.enforcement.audit.record_types import AuditVerification
 from ironcurtain.enforcement.proxy.status.liveness_lock import is_running
 from ironcurtain.errors import AuditError, IronCurtainError
 from ironcurtain.integrations.doctor.installation import (
@@ -38,13 +39,8 @@ def audit(installation: Installation) -> Iterator[Diagnosis]:
     yield from _room(installation.audit)
     logs = logs_in(installation.audit)
     newest = sorted(logs, key=lambda log: (log.stat().st_mtime_ns, log.name))[-_LOGS:]
-    heads = sorted((installation.audit / "heads").glob("*.json"))
-    gone = [head.stem for head in heads if not (installation.audit / f"{head.stem}{SUFFIX}").exists()]
-    for session in gone:
-        what = f"the log {visible(session)} was removed, and its head is still there"
-        shown = visible(str(installation.audit / session))
-        fix = f"Restore {shown}{SUFFIX} from a backup, or remove its head."
-        yield Diagnosis(name="audit", status="fail", what=what, fix=fix)
+    removed = [*_removed(installation.audit)]
+    yield from removed
     intact = 0
     for log in newest:
         session = log.name.removesuffix(SUFFIX)
@@ -55,20 +51,34 @@ def audit(installation: Installation) -> Iterator[Diagnosis]:
             yield from failed("audit", error)
             continue
         intact += verification.intact
-        for problem in verification.problems[:1]:
-            fix = f"Keep a copy, and see every line that is wrong: ironcurtain audit verify {session}."
-            what = f"the log {session} is not what was written: {visible(problem.message)}"
-            yield Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)
-        if verification.intact and verification.truncation != "checked":
-            what = f"the log {session} has no head, so a cut-off end cannot be seen"
-            fix = f"Restore {visible(str(installation.audit / 'heads' / f'{session}.json'))} from a backup."
-            yield Diagnosis(name="audit", status="warn", what=what, fix=fix)
-    if intact == len(newest) and not gone:
+        yield from _doubtful(installation.audit, session, verification)
+    if intact == len(newest) and not removed:
         if len(logs) > len(newest):
             shown = f"{intact} of {len(logs)} logs are as they were written"
         else:
             shown = f"{counted(intact, 'log is as it was', 'logs are as they were')} written"
         yield Diagnosis(name="audit", status="ok", what=shown)
+
+
+def _removed(directory: Path) -> Iterator[Diagnosis]:
+    """Tell each log of which only the head is left."""
+    for head in sorted((directory / "heads").glob("*.json")):
+        if not (directory / f"{head.stem}{SUFFIX}").exists():
+            what = f"the log {visible(head.stem)} was removed, and its head is still there"
+            fix = f"Restore {visible(str(directory / head.stem))}{SUFFIX} from a backup, or remove its head."
+            yield Diagnosis(name="audit", status="fail", what=what, fix=fix)
+
+
+def _doubtful(directory: Path, session: str, verification: AuditVerification) -> Iterator[Diagnosis]:
+    """Tell what is wrong with a log that could be read, or what cannot be known of it."""
+    for problem in verification.problems[:1]:
+        what = f"the log {session} is not what was written: {visible(problem.message)}"
+        fix = f"Keep a copy, and see every line that is wrong: ironcurtain audit verify {session}."
+        yield Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)
+    if verification.intact and verification.truncation != "checked":
+        what = f"the log {session} has no head, so a cut-off end cannot be seen"
+        fix = f"Restore {visible(str(directory / 'heads' / f'{session}.json'))} from a backup."
+        yield Diagnosis(name="audit", status="warn", what=what, fix=fix)
 
 
 def _room(place: Path) -> Iterator[Diagnosis]:

@@ -83,20 +83,7 @@ def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Dia
             fix="Mend what the part audit says; the proxy goes on by itself.",
             code=AuditError.code,
         )
-    for server in status.servers:
-        if not (server.up or server.starting):
-            yield Diagnosis(
-                name=name,
-                status="fail",
-                what=f"its server {visible(server.name)} is down: {visible(server.reason)}",
-                fix=f"See servers/{visible(server.name)} here; the proxy starts it again by itself.",
-                code=ServerFailedError.code,
-            )
-    for node in status.nodes:
-        if not node.serves:
-            told = of_node(node)
-            what = f"its node {visible(node.url)}: {told.what}"
-            yield Diagnosis(name=name, status="fail", what=what, fix=told.fix, code=EngineFailedError.code)
+    yield from _servers_and_nodes_down(name, status)
     if status.http is not None and not _listens(status.http):
         yield Diagnosis(
             name=name,
@@ -119,6 +106,23 @@ def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Dia
             what="it observes only: every call is let through",
             fix="Start it without --observe.",
         )
+
+
+def _servers_and_nodes_down(name: str, status: ProxyStatus) -> Iterator[Diagnosis]:
+    for server in status.servers:
+        if not (server.up or server.starting):
+            yield Diagnosis(
+                name=name,
+                status="fail",
+                what=f"its server {visible(server.name)} is down: {visible(server.reason)}",
+                fix=f"See servers/{visible(server.name)} here; the proxy starts it again by itself.",
+                code=ServerFailedError.code,
+            )
+    for node in status.nodes:
+        if not node.serves:
+            told = of_node(node)
+            what = f"its node {visible(node.url)}: {told.what}"
+            yield Diagnosis(name=name, status="fail", what=what, fix=told.fix, code=EngineFailedError.code)
 
 
 def _revision(installation: Installation) -> str | None:

@@ -43,21 +43,24 @@ def uncovered_roles(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 def _in_one_value(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
     """Look at the roles that one value has together: each of them must be allowed for any to be of use."""
+    for together in _values(examined):
+        for keys in together:
+            key = keys[0]
+            if key is None or not _falls_through(examined, keys):
+                continue
+            allowed = {other[0].role for other in together if other[0] and _allows(examined, other, key)}
+            if allowed - {key.role}:
+                entry = forgotten.setdefault(key.role, _Forgotten())
+                entry.cells[keys] = examined.space.cells[keys]
+                entry.beside |= allowed
+
+
+def _values(examined: Examined) -> Iterator[list[tuple[ResourceKey | None, ...]]]:
+    """Yield for each value that a call can hold the cells of all its roles."""
     for _, roles in examined.space.modes.of_roles({}):
         for source, roles_of_source in indexed(SourceIndex, roles):
             for element in examined.space.elements.of(source, roles_of_source):
-                together = sorted({keys for keys, _ in pairs(element)}, key=str)
-                for keys in together:
-                    key = keys[0]
-                    if key is None or not _falls_through(examined, keys):
-                        continue
-                    allowed = {
-                        other[0].role for other in together if other[0] and _allows(examined, other, key)
-                    }
-                    if allowed - {key.role}:
-                        entry = forgotten.setdefault(key.role, _Forgotten())
-                        entry.cells[keys] = examined.space.cells[keys]
-                        entry.beside |= allowed
+                yield sorted({keys for keys, _ in pairs(element)}, key=str)
 
 
 def _nowhere(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:

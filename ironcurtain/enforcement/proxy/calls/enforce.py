@@ -180,13 +180,9 @@ class Enforcer(Struct):
                     self.turns.turn(paths, evaluated.since) as disturbed,
                     self.neighbours.turn(paths),
                 ):
-                    if disturbed:
-                        before, evaluated = evaluated, await self._settled(evaluated, destination)
-                    if not disturbed or may_go_on(before, evaluated):
-                        settled = partial(self._settled, destination=destination)
-                        evaluated = await self.facts.booked(evaluated, settled)
-                        if evaluated.is_settled:
-                            return await self._carry_out(evaluated, destination, id_, principal)
+                    evaluated, goes_on = await self._in_its_turn(evaluated, destination, disturbed=disturbed)
+                    if goes_on:
+                        return await self._carry_out(evaluated, destination, id_, principal)
             except UnsettledError:
                 break
         return await self._carry_out(unsettled(evaluated), destination, id_)
@@ -210,6 +206,17 @@ class Enforcer(Struct):
         shown = client_request.principal if client_request is not None else None
         found = shown if shown is not None else self.principal
         return self.limited(found) if found is not None else None
+
+    async def _in_its_turn(
+        self, evaluated: EvaluatedCall, destination: Destination, *, disturbed: bool
+    ) -> tuple[EvaluatedCall, bool]:
+        """Judge a call again if it was disturbed, and book it; tell also whether it may be carried out."""
+        if disturbed:
+            before, evaluated = evaluated, await self._settled(evaluated, destination)
+            if not may_go_on(before, evaluated):
+                return evaluated, False
+        evaluated = await self.facts.booked(evaluated, partial(self._settled, destination=destination))
+        return evaluated, evaluated.is_settled
 
     async def _settled(self, evaluated: EvaluatedCall, destination: Destination) -> EvaluatedCall:
         """Judge a call again that another one has disturbed; an approval is good for the same call only."""
