@@ -7,9 +7,9 @@ long as that call takes.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import anyio
 import mcp_types as types
@@ -28,9 +28,6 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
-if TYPE_CHECKING:  # the manager has one of these
-    from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
-
 MOST = 4
 """So many of one server run at once: one that keeps them from ending keeps no other server waiting."""
 PATIENCE = 120.0
@@ -40,12 +37,37 @@ SendTo = Callable[[Upstream], Awaitable[dict[str, JsonValue]]]
 """Sends one call to the server that it is given."""
 
 
-class Apart:
-    """Starts server processes for single calls, a few of each server at a time."""
+class CallEvents(Protocol):
+    """What a server may cause while it serves one call of one client."""
 
-    def __init__(self, manager: UpstreamManager, launcher: SandboxLauncher) -> None:
-        self._manager, self._launcher = manager, launcher
-        self._rooms = {name: anyio.Semaphore(MOST) for name in manager.processes}
+    async def ask(
+        self, server: str, request: types.InputRequest, client_request: ClientRequest
+    ) -> types.InputResponse | types.ErrorData:
+        """Answer what a server asks of the client whose request it serves."""
+
+    async def logged(
+        self, server: str, params: types.LoggingMessageNotificationParams, client_request: ClientRequest
+    ) -> None:
+        """Hand on a log message that belongs to a request."""
+
+    async def seen(self, server: str, seen: Observation, decision: str) -> None:
+        """Record what was seen of a server's sandbox while it served the call of a decision."""
+
+
+class Apart:
+    """Starts server processes for single calls, a few of each server at a time.
+
+    Args:
+        processes: The servers that go on running, by name.
+        events: Told what the processes cause.
+        launcher: Contains them.
+    """
+
+    def __init__(
+        self, processes: Mapping[str, Upstream], events: CallEvents, launcher: SandboxLauncher
+    ) -> None:
+        self._processes, self._events, self._launcher = processes, events, launcher
+        self._rooms = {name: anyio.Semaphore(MOST) for name in processes}
 
     async def send(
         self, call: Call, alone: SeparateCall, client_request: ClientRequest, sending: SendTo
@@ -64,8 +86,8 @@ class Apart:
         try:
             launcher = await self._launcher_for(call.server, alone.resources)
             paths = [each.value for each in alone.resources if each.role.category == "path"]
-            events = _Events(self._manager, client_request, alone)
-            usual = self._manager.processes[call.server]
+            events = _Events(self._events, client_request, alone)
+            usual = self._processes[call.server]
             made = usual.for_one_call(events, launcher, paths)
 
             async def work() -> dict[str, JsonValue]:
@@ -101,17 +123,17 @@ def _difference(call: Call, inventory: ToolInventory) -> str:
 class _Events:
     """What the process may cause: all of it belongs to the one call and its client."""
 
-    def __init__(self, manager: UpstreamManager, client_request: ClientRequest, alone: SeparateCall) -> None:
-        self._manager, self._client_request, self._alone = manager, client_request, alone
+    def __init__(self, events: CallEvents, client_request: ClientRequest, alone: SeparateCall) -> None:
+        self._events, self._client_request, self._alone = events, client_request, alone
 
-    async def ask(self, server: str, request: types.InputRequest) -> Any:  # noqa: ANN401 - a result or its error
-        return await self._manager.ask(server, request, self._client_request)
+    async def ask(self, server: str, request: types.InputRequest) -> types.InputResponse | types.ErrorData:
+        return await self._events.ask(server, request, self._client_request)
 
     async def logged(self, server: str, params: types.LoggingMessageNotificationParams) -> None:
-        await self._manager.logged(server, params, self._client_request)
+        await self._events.logged(server, params, self._client_request)
 
     async def seen(self, server: str, seen: Observation) -> None:
-        await self._manager.seen(server, seen, decision=self._alone.id)
+        await self._events.seen(server, seen, self._alone.id)
 
     async def changed(self, server: str, what: str) -> None:
         """Nobody is told: the lists of the server that goes on running are the ones that count."""

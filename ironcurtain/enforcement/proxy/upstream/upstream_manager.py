@@ -81,7 +81,7 @@ class UpstreamManager:
             **{name: LocalServer(name, each, self) for name, each in (gateways or {}).items()},
         }
         self._launcher = launcher
-        self.apart = Apart(self, launcher)
+        self.apart = Apart(self.processes, self, launcher)
         self.passes = {name: server.pass_meta for name, server in config.servers.items()}
         if not self.upstreams:
             raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
@@ -109,7 +109,7 @@ class UpstreamManager:
                 self._tasks.start_soon(upstream.run)
 
     async def greet(self, patience: float) -> None:
-        """Wait some seconds for servers that are slow to start, before a client is told what they can do."""
+        """Wait at most `patience` seconds for slow servers, before a client is told what they can do."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._until_gone, tasks.cancel_scope)
             await self.tried(patience=patience)
@@ -139,7 +139,12 @@ class UpstreamManager:
         self._listed = True
 
     async def tried(self, *names: str, patience: float | None = None) -> None:
-        """Wait until these servers, or all, have been up or have failed once; bounded."""
+        """Wait until these servers, or all, have been up or have failed once.
+
+        Args:
+            names: The servers.
+            patience: Seconds that it may take; None for those that a call waits (`UpstreamLimits`).
+        """
         with anyio.move_on_after(self._limits.patience if patience is None else patience):
             for name in names or self.upstreams:
                 await self.upstreams[name].tried()
