@@ -39,6 +39,14 @@ def call_tool(
 
     Several texts that are JSON each become an array.
 
+    Args:
+        config: Where the server is configured.
+        starter: Makes what starts it, contained if that is wanted.
+        server: The server's name.
+        tool: The tool's name there.
+        arguments: What it is called with, as they are.
+        timeout: Seconds for the start and the call together.
+
     Raises:
         ServerConfigError: If the server is not configured with a command.
         SandboxMissingError: If it has to be contained and cannot be.

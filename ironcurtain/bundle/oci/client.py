@@ -149,7 +149,11 @@ class _Registry:
         self._base = f"{scheme}://{reference.host}/v2/{reference.name}/"
 
     async def bundle(self, wanted: str) -> Pulled | None:
-        """Return what a tag or digest names; None if that is nothing."""
+        """Return what a tag or digest names; None if that is nothing.
+
+        Raises:
+            RegistryError: If the registry fails, or what came is not what the digests name.
+        """
         where = self._reference.text
         told = await self._send(
             "GET", f"manifests/{wanted}", headers={"Accept": f"{MANIFEST}, {INDEX}"}, most=MAX_MANIFEST
@@ -172,7 +176,11 @@ class _Registry:
         return Pulled(blob.body, digest)
 
     async def put_blob(self, content: bytes) -> None:
-        """Upload a blob unless it is there."""
+        """Upload a blob unless it is there.
+
+        Raises:
+            RegistryError: If the registry fails, or sends the upload to another origin.
+        """
         digest = digest_of(content)
         if (await self._send("HEAD", f"blobs/{digest}")).status == _OK:
             return

@@ -116,7 +116,11 @@ def covers(pattern: tuple[str, ...], steps: tuple[str, ...]) -> bool:
 
 
 def assign(value: JsonValue, steps: tuple[str, ...], new: JsonValue) -> None:
-    """Put `new` at the place `steps`, which must exist below `value`; `value` is changed."""
+    """Put `new` at the place `steps`; `value` is changed.
+
+    Raises:
+        KeyError, IndexError, ValueError: If the place is not below `value`.
+    """
     *above, last = steps
     for step in above:
         value = _at(value, step)

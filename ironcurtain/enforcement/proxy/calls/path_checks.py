@@ -203,6 +203,9 @@ class Watched:
 
         Args:
             wrong: What is wrong with the process; nothing if it is as it should be.
+
+        Raises:
+            UpstreamError: If something is wrong with it, or the paths lead elsewhere now: nothing was sent.
         """
         if wrong:
             await self._tell(f"{_UNSENT}{wrong}")
