@@ -25,6 +25,7 @@ from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.moment_representatives import MOMENT_GAP, moment_texts
 from ironcurtain.analysis.engine.values.number_representatives import distinguishing_numbers
 from ironcurtain.analysis.engine.values.possible_facts import NO_DECLARED_FACTS, PossibleFacts
+from ironcurtain.analysis.engine.values.predicate_tree import tree_of
 from ironcurtain.analysis.engine.values.related import related_numbers
 from ironcurtain.analysis.engine.values.sets import set_pool, sets_among, thinned
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
@@ -33,7 +34,6 @@ from ironcurtain.analysis.engine.values.value_generator import (
     Absent,
     CandidateValue,
     ValueGenerator,
-    tree_of,
 )
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.roles import Registry

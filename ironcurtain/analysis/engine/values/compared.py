@@ -12,14 +12,12 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, ValueName, find
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
+from ironcurtain.analysis.engine.values.predicate_tree import merged, node_at, tree_of
 from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
     Absent,
     ValueGenerator,
-    merged,
-    node_at,
-    tree_of,
 )
 from ironcurtain.decision.canonical.pointers import EVERY
 from ironcurtain.model.unknown_facts import Root, json_type, values_by_root

@@ -8,8 +8,7 @@ another one shows every outcome that valid values have. Where something was left
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Final
@@ -22,13 +21,21 @@ from ironcurtain.analysis.engine.values.number_representatives import (
     are_whole,
     distinguishing_numbers,
 )
+from ironcurtain.analysis.engine.values.predicate_tree import (
+    PredicateTree,
+    key_tests,
+    operands_of,
+    outcome_of,
+    outcomes_of,
+    tests_at_or_below,
+)
 from ironcurtain.analysis.engine.values.regular_syntax import is_read
 from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas, SchemaShape
 from ironcurtain.analysis.engine.values.text_representatives import TextTests, distinguishing_texts
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
-from ironcurtain.model.unknown_facts import MEMBERSHIP, Root, operands, values_by_root
+from ironcurtain.model.unknown_facts import MEMBERSHIP
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.structs import Struct
@@ -58,33 +65,6 @@ class CandidateValue(Struct):
 
     value: JsonValue
     fits: bool = True
-
-
-@dataclass
-class PredicateTree:
-    """The tests of one place and, by token, of the places below it.
-
-    Attributes:
-        operands: What the place is compared with.
-        others: Further values to try there, since it is compared with another place.
-        lengths: Further numbers of elements to try there.
-    """
-
-    predicates: list[Predicate] = field(default_factory=list)
-    operands: list[JsonValue] = field(default_factory=list)
-    others: list[JsonValue] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
-    below: dict[str, PredicateTree] = field(default_factory=dict)
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether anything is asked of the place or of one below it."""
-        return bool(
-            self.predicates
-            or self.others
-            or self.lengths
-            or any(each.is_tested for each in self.below.values())
-        )
 
 
 class _Made(Struct):
@@ -165,7 +145,7 @@ class ValueGenerator(Struct):
         if type_ == "boolean":
             return _Made((False, True))
         if type_ == "number":
-            operands = [value for predicate in node.predicates for value in _operands(predicate)]
+            operands = [value for predicate in node.predicates for value in operands_of(predicate)]
             points = [n for value in (*operands, *dict(shape.bounds).values()) for n in _numbers(value)]
             found = distinguishing_numbers(points, shape.steps)
             return _Made(tuple(found), exact=not shape.steps or are_whole(shape.steps))
@@ -178,7 +158,9 @@ class ValueGenerator(Struct):
         conditions = [a.condition for a in predicates if a.condition is not None]
         longest = shape.bound("maxLength")
         tests = TextTests(
-            constants=tuple(dict.fromkeys(v for a in predicates for v in _operands(a) if isinstance(v, str))),
+            constants=tuple(
+                dict.fromkeys(v for a in predicates for v in operands_of(a) if isinstance(v, str))
+            ),
             patterns=tuple(c.value for c in conditions if c.op == "matches" and isinstance(c.value, str)),
             lengths=tuple(n for c in conditions if c.measure == "length" for n in _numbers(c.value)),
             sought=shape.patterns,
@@ -197,7 +179,9 @@ class ValueGenerator(Struct):
         items = self.values(node.below.get(pointers.EVERY, PredicateTree()), shape.items, depth + 1)
         # Without elements the gaps tell whether there are none, or none was found.
         gaps = set(items.gaps) if tested or not items.values else set()
-        asked = [CandidateValue(value) for a in node.predicates for value in _operands(a) if _asks_member(a)]
+        asked = [
+            CandidateValue(value) for a in node.predicates for value in operands_of(a) if _asks_member(a)
+        ]
         tested = tested or bool(asked)
         values = [*dict.fromkeys(asked), *(each for each in items.values if each not in asked)]
         kinds = values[: _MAX_ELEMENT_CLASSES if tested else 2]
@@ -210,7 +194,7 @@ class ValueGenerator(Struct):
         elements_below = node.below.get(pointers.EVERY, PredicateTree())
         counted = [
             a
-            for a in _tests_at_or_below(elements_below)
+            for a in tests_at_or_below(elements_below)
             if a.condition is not None and a.condition.count is not None
         ]
         if counted:
@@ -253,7 +237,7 @@ class ValueGenerator(Struct):
             gaps.add("an object with too many combinations")
         values += [{**base, name: name} for name in self.fresh[:1] if not members]
         values += self._keyed(node, shape, base, depth)
-        gaps |= {"an object whose keys are tested" for _ in _key_tests(node)[:1]}
+        gaps |= {"an object whose keys are tested" for _ in key_tests(node)[:1]}
         if self.refers or any(isinstance(value, dict) for value in node.operands):
             # Of two values with one outcome the one may be compared with the other.
             values += [
@@ -267,7 +251,7 @@ class ValueGenerator(Struct):
         self, node: PredicateTree, shape: SchemaShape, base: Mapping[str, JsonValue], depth: int
     ) -> list[dict[str, JsonValue]]:
         """Return objects with keys that the tests of keys tell apart: none, each by itself, and several."""
-        tests = _key_tests(node)
+        tests = key_tests(node)
         if not tests:
             return []
         found = self._texts(PredicateTree(predicates=tests), SchemaShape()).values
@@ -298,7 +282,7 @@ class ValueGenerator(Struct):
         self, found: Enumeration[CandidateValue], node: PredicateTree
     ) -> Enumeration[CandidateValue]:
         """Keep one value for each outcome of the tests at and below a place."""
-        tests = list(_outcomes(node, ()))
+        tests = list(outcomes_of(node, ()))
         kept: dict[object, CandidateValue] = {}
         for each in found.values:
             value = each.value
@@ -314,16 +298,6 @@ class ValueGenerator(Struct):
         if len(kept) > MAX_VALUES * 2:
             return distinct.with_gaps("more kinds of values than can be tried")
         return distinct
-
-
-def _key_tests(node: PredicateTree) -> list[Predicate]:
-    return [each for each in node.predicates if each.condition is not None and each.condition.of is not None]
-
-
-def _tests_at_or_below(node: PredicateTree) -> Iterator[Predicate]:
-    yield from node.predicates
-    for below in node.below.values():
-        yield from _tests_at_or_below(below)
 
 
 def _is_matched(predicate: Predicate, element: JsonValue) -> bool:
@@ -343,75 +317,6 @@ def _lengths(node: PredicateTree, shape: SchemaShape) -> Iterator[int]:
         yield int(least)
 
 
-def tree_of(
-    predicates: Sequence[Predicate],
-    place: tuple[str, str],
-    equals: Mapping[tuple[Root, tuple[str, ...]], Sequence[JsonValue]] | None = None,
-    lengths: Mapping[tuple[Root, tuple[str, ...]], Sequence[int]] | None = None,
-) -> PredicateTree:
-    """Return the tests of one top-level value as a tree over their pointers.
-
-    Args:
-        predicates: The tests of the value, and of others that it is compared with.
-        place: The top-level value: root and name.
-        equals: Further values to try for what is compared with other values, by its root and path.
-        lengths: Further numbers of elements to try, by root and path.
-    """
-    top, equals = PredicateTree(), equals or {}
-    for (root, path), numbers in (lengths or {}).items():
-        if (root, path[0]) == place:
-            node_at(top, path[1:]).lengths += numbers
-    for predicate in predicates:
-        if (predicate.root, predicate.path[0]) == place:
-            node = node_at(top, predicate.path[1:])
-            node.predicates.append(predicate)
-            node.operands += _operands(predicate)
-            if predicate.reference is not None:
-                node.others += equals.get((predicate.root, predicate.path), ())
-        for path in predicate.also:
-            if (predicate.root, path[0]) == place:
-                node_at(top, path[1:]).predicates.append(predicate)
-        other = predicate.reference
-        if other is not None and (other[0], other[1][0]) == place:
-            node = node_at(top, other[1][1:])
-            node.others += equals.get(other, ())
-    return top
-
-
-def merged(trees: Sequence[PredicateTree]) -> PredicateTree:
-    """Return one tree of the tests of several values that are equal."""
-    tokens = dict.fromkeys(token for tree in trees for token in tree.below)
-    return PredicateTree(
-        predicates=[predicate for tree in trees for predicate in tree.predicates],
-        operands=[value for tree in trees for value in tree.operands],
-        below={t: merged([tree.below[t] for tree in trees if t in tree.below]) for t in tokens},
-    )
-
-
-def node_at(node: PredicateTree, path: Sequence[str]) -> PredicateTree:
-    """Return the node of a place below another one, made where it is not there."""
-    for token in path:
-        node = node.below.setdefault(token, PredicateTree())
-    return node
-
-
-def _operands(predicate: Predicate) -> list[JsonValue]:
-    if predicate.when is not None:
-        return list(predicate.when.in_ or ()) + (
-            [predicate.when.equals] if predicate.when.equals is not None else []
-        )
-    test = predicate.condition
-    if (
-        test is None
-        or test.measure is not None
-        or test.part is not None
-        or predicate.reference is not None
-        or test.op in ("present", "matches")
-    ):
-        return []
-    return list(operands(test.op, test.value))
-
-
 def _compares_whole(
     node: PredicateTree, shapes: Sequence[SchemaShape], found: Sequence[CandidateValue]
 ) -> bool:
@@ -422,13 +327,13 @@ def _compares_whole(
     """
     types = {each for shape in shapes if shape.enum is None for each in shape.types & _CONTAINERS}
     operands = [
-        v for predicate in node.predicates for v in _operands(predicate) if isinstance(v, list | dict)
+        v for predicate in node.predicates for v in operands_of(predicate) if isinstance(v, list | dict)
     ]
     if not types or not operands:
         return False
     counts = [a for a in node.predicates if a.condition is not None and a.condition.measure == "count"]
-    tests = [test for token, below in node.below.items() for test in _outcomes(below, (token,))]
-    tests += [_outcome(predicate, ()) for predicate in counts]
+    tests = [test for token, below in node.below.items() for test in outcomes_of(below, (token,))]
+    tests += [outcome_of(predicate, ()) for predicate in counts]
     fitting = [
         ((_type(each.value), *(test(each.value) for test in tests)), each.value)
         for each in found
@@ -446,36 +351,6 @@ def _asks_member(predicate: Predicate) -> bool:
 
 def _numbers(value: JsonValue) -> list[float]:
     return [n for n in (value if isinstance(value, list | tuple) else [value]) if is_number(n)]
-
-
-def _outcomes(node: PredicateTree, above: tuple[str, ...]) -> Iterable[Callable[[JsonValue], object]]:
-    """Yield functions from a value to what each test at or below the place makes of it."""
-    for predicate in node.predicates:
-        yield _outcome(predicate, above)
-    for token, below in node.below.items():
-        yield from _outcomes(below, (*above, token))
-
-
-def _outcome(predicate: Predicate, path: tuple[str, ...]) -> Callable[[JsonValue], object]:
-    test = predicate.condition
-    if test is None:
-        return lambda value: predicate.holds(values_by_root() | {"args": {predicate.path[0]: value}})
-    if pointers.EVERY not in path:
-        if test.count is not None and test.of is None:
-            return lambda value: predicate.matched(find(value, path))
-        return lambda value: predicate.compare(find(value, path), test.value)
-    star = path.index(pointers.EVERY)
-
-    def over_elements(value: JsonValue) -> object:
-        elements = find(value, path[:star])
-        if not isinstance(elements, list):
-            return None if elements is None else "no array"
-        if test.count is not None:
-            return predicate.counts(find(element, path[star + 1 :]) for element in elements)
-        kinds = {predicate.compare(find(element, path[star + 1 :]), test.value) for element in elements}
-        return (len(elements) == 0, tuple(sorted(kinds)))
-
-    return over_elements
 
 
 def _type(value: JsonValue) -> str:
