@@ -153,7 +153,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         OpenQuestionError: If a person has to decide something first; progress shows the questions.
     """
     stages = Stages(progress, STAGES)
-    starter = contained_launcher(partial(_note, progress))
+    launcher = contained_launcher(partial(_note, progress))
     cache = AnswerCache(sources.answers, sources.pending, options.provider, refresh=options.refresh)
     with only_one(sources.output):
         with stages.stage("load") as summary:
@@ -163,7 +163,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with _expecting(inputs, sources, options, opa) as expected:
             with stages.stage("annotate") as summary:
                 annotating = _annotating(inputs, options, sources.output, cache)  # servers list meanwhile
-                tools = _list_tools(inputs, options, starter, sources.output, progress)
+                tools = _list_tools(inputs, options, launcher, sources.output, progress)
                 annotated = annotating(tools)
                 annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
                 structure = _structure(annotations, truth, options.release(opa))
@@ -173,7 +173,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 compiled = compile_rules(context, cache)
                 summary.append(counted(len(compiled.policy.rules), "rule"))
             with stages.stage("resolve lists") as summary:
-                sources_of_lists = _list_context(inputs, tools, starter, annotations, options)
+                sources_of_lists = _list_context(inputs, tools, launcher, annotations, options)
                 may_ask = options.provider is not None and not options.offline
                 resolved = resolve_lists(inputs.lists, compiled.policy, sources_of_lists, cache, ask=may_ask)
                 summary.append(counted(len(resolved.lists.lists), "list"))
@@ -288,14 +288,14 @@ def _structure(annotations: Annotations, truth: GroundTruth, release: Release) -
 
 
 def _list_tools(
-    inputs: Inputs, options: Options, starter: ServerLauncher, output: Path, progress: Progress
+    inputs: Inputs, options: Options, launcher: ServerLauncher, output: Path, progress: Progress
 ) -> Tools:
     if options.offline:
-        return list_without_starting(inputs.servers, starter, output)
+        return list_without_starting(inputs.servers, launcher, output)
     say = partial(_note, progress)
     return list_or_recorded(
         inputs.servers,
-        starter,
+        launcher,
         output,
         say,
         saved=options.saved_tools,
@@ -343,12 +343,12 @@ def _rule_context(
 
 
 def _list_context(
-    inputs: Inputs, tools: Tools, starter: ServerLauncher, annotations: Annotations, options: Options
+    inputs: Inputs, tools: Tools, launcher: ServerLauncher, annotations: Annotations, options: Options
 ) -> ListContext:
     return ListContext(
         servers=inputs.servers,
         tools=tools,
-        starter=starter,
+        launcher=launcher,
         annotations=annotations,
         clauses=inputs.clauses,
         registry=Registry(annotations.roles),

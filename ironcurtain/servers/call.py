@@ -28,7 +28,7 @@ _SHOWN = 200
 
 def call_tool(
     config: ServerConfig,
-    starter: ServerLauncher,
+    launcher: ServerLauncher,
     server: str,
     tool: str,
     arguments: dict[str, JsonValue],
@@ -41,7 +41,7 @@ def call_tool(
 
     Args:
         config: Where the server is configured.
-        starter: Makes what starts it, contained if that is wanted.
+        launcher: Makes ready to start it, contained if that is wanted.
         server: The server's name.
         tool: The tool's name there.
         arguments: What it is called with, as they are.
@@ -61,7 +61,7 @@ def call_tool(
     words = LastWords()
     try:
         program = parameters(server, config)
-        start = starter(replace(config, servers={server: configured}))
+        start = launcher(replace(config, servers={server: configured}))
 
         async def ask() -> CallToolResult:
             streams = start(server, program, words.line, words.end, connect_pipes)

@@ -187,12 +187,12 @@ def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) 
     from ironcurtain.servers.tool_lists.listing import list_tools
     from ironcurtain.system.files import load
 
-    servers, starter = load_servers(project.path("servers")), server_launcher()
+    servers, launcher = load_servers(project.path("servers")), server_launcher()
     annotations = project.path("output") / "tool-annotations.json"
     return ListContext(
         servers=servers,
-        tools=list_tools(servers, starter),
-        starter=starter,
+        tools=list_tools(servers, launcher),
+        launcher=launcher,
         annotations=load(annotations, Annotations) if annotations.exists() else None,
         clauses=project_clauses(project),
         registry=Registry(project.settings.roles),

@@ -42,7 +42,7 @@ class ListContext(Struct):
     """What lists are resolved against.
 
     Attributes:
-        starter: Starts servers whose tools are called.
+        launcher: Starts servers whose tools are called.
         annotations: The published annotations, if there are any yet.
         confirmed: Tools that a person confirmed to be read-only, as `server/tool`.
         ask_again: Whether to choose tools anew for lists that were resolved before.
@@ -50,7 +50,7 @@ class ListContext(Struct):
 
     servers: ServerConfig
     tools: Tools
-    starter: ServerLauncher
+    launcher: ServerLauncher
     annotations: Annotations | None
     clauses: tuple[PlacedClause, ...]
     registry: Registry
@@ -217,7 +217,7 @@ def _resolve(lists: Lists, name: str, chosen: Resolution, context: ListContext) 
     from ironcurtain.servers.call import call_tool  # noqa: PLC0415 - the SDK takes a second to load
 
     named = lists.lists[name]
-    result = call_tool(context.servers, context.starter, chosen.server, chosen.tool, chosen.arguments)
+    result = call_tool(context.servers, context.launcher, chosen.server, chosen.tool, chosen.arguments)
     values, notes = take_values(result, chosen.values, named, context.registry)
     fresh = named.model_copy(update={"resolved": values, "resolution": chosen})
     edited = with_list(lists, name, fresh)

@@ -28,7 +28,7 @@ def contained_launcher(say: Callable[[str], None]) -> ServerLauncher:
     and can write its temporary directory, and what its configuration names.
     """
 
-    def starter(config: ServerConfig) -> Start:
+    def make_ready(config: ServerConfig) -> Start:
         from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher  # noqa: PLC0415 - few commands start servers
 
         launcher = SandboxLauncher.open(config, _inputs(config))
@@ -50,7 +50,7 @@ def contained_launcher(say: Callable[[str], None]) -> ServerLauncher:
 
         return start
 
-    return starter
+    return make_ready
 
 
 def _inputs(config: ServerConfig) -> SandboxInputs:

@@ -2,7 +2,7 @@
 
     with listing_ahead(Path("mcp-servers.json"), contained_launcher) as ahead:
         ...                                    # all that needs no list
-        list_tools(config, starter, read=ahead.reader(say))
+        list_tools(config, launcher, read=ahead.reader(say))
 
 The servers are ended in the background, too; the block ends when they have.
 """
@@ -89,9 +89,9 @@ class ListsAhead(Listener):
             say: Told what a person must know of how the servers were started.
         """
 
-        def read(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Outcomes:
+        def read(config: ServerConfig, launcher: ServerLauncher, seconds: float) -> Outcomes:
             if config != self._config:
-                return list_each(config, starter, seconds)
+                return list_each(config, launcher, seconds)
             lists = self._lists.result()
             self._say = say
             self._tell()
@@ -122,9 +122,9 @@ class ListsAhead(Listener):
         """Read the lists. What keeps them from being read is raised where they are asked for."""
         try:
             if self._config is not None:
-                starter = make_launcher(self._notes.append)
+                launcher = make_launcher(self._notes.append)
                 with process_scope():
-                    start = await to_thread.run_sync(starter, self._config, abandon_on_cancel=True)
+                    start = await to_thread.run_sync(launcher, self._config, abandon_on_cancel=True)
                 await list_side_by_side(self._config, start, DEFAULT_TIMEOUT, self)
         except BaseException as error:
             if not self._lists.done():

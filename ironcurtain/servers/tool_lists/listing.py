@@ -27,7 +27,7 @@ LiveReader = Callable[[ServerConfig, ServerLauncher, float], Outcomes]
 
 def list_tools(
     config: ServerConfig,
-    starter: ServerLauncher,
+    launcher: ServerLauncher,
     *,
     only: Iterable[str] | None = None,
     saved: bool = False,
@@ -38,7 +38,7 @@ def list_tools(
 
     Args:
         config: The servers.
-        starter: Starts the live ones.
+        launcher: Starts the live ones.
         only: Names of the servers to read; all by default.
         saved: Prefer a server's saved `tools` file where it has one.
         timeout: Seconds for each live server.
@@ -68,7 +68,7 @@ def list_tools(
             )
     if live:
         chosen = replace(config, servers=live)
-        found.update(all_listed(chosen, read(chosen, starter, timeout)))
+        found.update(all_listed(chosen, read(chosen, launcher, timeout)))
     _check_endpoint_names(found, config)
     return dict(sorted(found.items()))
 
@@ -88,7 +88,7 @@ def _declared(module: Path) -> tuple[ToolListing, ...]:
 
 def list_reachable(
     config: ServerConfig,
-    starter: ServerLauncher,
+    launcher: ServerLauncher,
     *,
     only: Iterable[str] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
@@ -97,7 +97,7 @@ def list_reachable(
 
     Args:
         config: The servers.
-        starter: Starts the live ones.
+        launcher: Starts the live ones.
         only: Names of the servers to read; all by default.
         timeout: Seconds for each live server.
 
@@ -114,13 +114,13 @@ def list_reachable(
     failed: dict[str, list[IronCurtainError]] = {}
     for name in (name for name in names if name not in live):
         try:
-            found.update(list_tools(config, starter, only=[name]))
+            found.update(list_tools(config, launcher, only=[name]))
         except SeveralErrors as several:
             failed[name] = several.errors
         except IronCurtainError as error:
             failed[name] = [error]
     if live:
-        for name, (errors, tools) in list_each(replace(config, servers=live), starter, timeout).items():
+        for name, (errors, tools) in list_each(replace(config, servers=live), launcher, timeout).items():
             if errors:
                 failed[name] = errors
             else:

@@ -57,19 +57,19 @@ def _without_it(server: Server) -> str:
     )
 
 
-def list_each(config: ServerConfig, starter: ServerLauncher, seconds: float) -> Outcomes:
+def list_each(config: ServerConfig, launcher: ServerLauncher, seconds: float) -> Outcomes:
     """Start servers and return, for each, what is wrong with it and its tools; one of them is empty.
 
     Args:
         config: Servers that have a command, each.
-        starter: Starts them.
+        launcher: Starts them.
         seconds: Time for each server.
 
     Raises:
         SandboxMissingError: If they have to be contained and cannot be.
     """
     found = _Found()
-    anyio.run(list_side_by_side, config, starter(config), seconds, found)
+    anyio.run(list_side_by_side, config, launcher(config), seconds, found)
     return {name: found.each[name] for name in config.servers}
 
 

@@ -16,7 +16,7 @@ from ironcurtain.servers.tools import Tools
 from ironcurtain.system.structs import replace
 
 
-def list_without_starting(config: ServerConfig, starter: ServerLauncher, output: Path) -> Tools:
+def list_without_starting(config: ServerConfig, launcher: ServerLauncher, output: Path) -> Tools:
     """Read the tool lists of all servers from files: saved by hand, or else recorded by the last compile.
 
     Raises:
@@ -35,12 +35,12 @@ def list_without_starting(config: ServerConfig, starter: ServerLauncher, output:
             if not config.servers[name].gateway
         ]
     )
-    return list_tools(_from_files(config, files), starter)
+    return list_tools(_from_files(config, files), launcher)
 
 
 def list_or_recorded(
     config: ServerConfig,
-    starter: ServerLauncher,
+    launcher: ServerLauncher,
     output: Path,
     say: Callable[[str], None],
     *,
@@ -55,7 +55,7 @@ def list_or_recorded(
 
     Args:
         config: The servers.
-        starter: Starts the live ones.
+        launcher: Starts the live ones.
         output: The published directory.
         say: Told in one line what was read from files, and what was not checked therefore.
         only: Names of the servers to read; all by default.
@@ -68,14 +68,14 @@ def list_or_recorded(
     """
     names = sorted(config.servers if only is None else only)
     try:
-        return list_tools(config, starter, only=names, saved=saved, read=read)
+        return list_tools(config, launcher, only=names, saved=saved, read=read)
     except SandboxMissingError as missing:
         held = [name for name in names if _is_held(config.servers[name], saved=saved)]
         files = _files(config, held, output)
         lacking = [name for name in held if name not in files]
         if lacking:
             raise _nothing_recorded(missing, lacking[0]) from missing
-        tools = list_tools(_from_files(config, files), starter, only=names, saved=saved)
+        tools = list_tools(_from_files(config, files), launcher, only=names, saved=saved)
         say(
             f"{missing.what}; so the tools of {', '.join(held)} were read from saved lists, or those that "
             "the last compile recorded, and not compared with the servers"

@@ -84,7 +84,7 @@ def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Pa
 def telling_late(say: Callable[[str], None]) -> ServerLauncher:
     """Tell of each server when it has ended, as a sandbox may."""
 
-    def starter(config: ServerConfig) -> Start:
+    def launcher(config: ServerConfig) -> Start:
         start = contained_launcher(say)(config)
 
         @asynccontextmanager
@@ -96,7 +96,7 @@ def telling_late(say: Callable[[str], None]) -> ServerLauncher:
 
         return started
 
-    return starter
+    return launcher
 
 
 @pytest.mark.parametrize("fails", [False, True])
