@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote_to_bytes
 
+from ironcurtain.decision.canonical.characters import BROKEN_ESCAPE, check_text
 from ironcurtain.decision.canonical.hosts import canonical_host
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import check_segment
@@ -16,8 +17,6 @@ from ironcurtain.model.annotations import IdentifierRole
 
 MAX_IDENTIFIER_BYTES = 1024
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Without `%` and `!`, with which a local part can hold a route to another host.
 _ADDRESS = re.compile(r"(?P<local>[A-Za-z0-9#$&'*+/=?^_`{|}~.-]+)@(?P<domain>[^\s@%<>]+)")
 # A display name may hold nothing that could begin, end or join addresses.
@@ -62,16 +61,9 @@ def check_branch_name(text: str) -> None:
 
 
 def _check_text(text: str) -> None:
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise UnrepresentableError("is no valid Unicode text") from error
     if not text:
         raise UnrepresentableError("is empty")
-    if size > MAX_IDENTIFIER_BYTES:
-        raise UnrepresentableError(f"has more than {MAX_IDENTIFIER_BYTES} bytes")
-    if _CONTROL.search(text):
-        raise UnrepresentableError("has a control character")
+    check_text(text, MAX_IDENTIFIER_BYTES)
 
 
 def _recipient(text: str) -> str:
@@ -120,7 +112,7 @@ def _check_components(components: list[str], separator: str) -> None:
 
 
 def _percent_decoded(text: str) -> str:
-    if _BROKEN_ESCAPE.search(text):
+    if BROKEN_ESCAPE.search(text):
         raise UnrepresentableError("has a `%` that begins no percent-escape")
     try:
         decoded = unquote_to_bytes(text).decode()

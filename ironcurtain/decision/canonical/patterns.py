@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from ironcurtain.decision.canonical.characters import CONTROL
 from ironcurtain.decision.canonical.hosts import Host, canonical_host, is_icann_suffix, is_public_suffix
 from ironcurtain.decision.canonical.identifiers import canonical_identifier
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -39,7 +40,6 @@ MAX_PATH_BYTES = 4096
 MAX_PATH_COMPONENTS = 128
 MAX_PATTERN_BYTES = 8192
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _URL_PATTERN = re.compile(
     r"(?:(?P<scheme>[^:/]*)://)?(?P<host>\[[^\]/]*\]|[^:/\[\]]*)(?::(?P<port>[^:/]*))?(?P<path>/.*)?",
@@ -157,7 +157,7 @@ def separator(role: Role) -> str | None:
 
 
 def _check_text(text: str) -> None:
-    if not text or _CONTROL.search(text) or _SURROGATE.search(text):
+    if not text or CONTROL.search(text) or _SURROGATE.search(text):
         raise PatternError(
             f"the pattern {quoted(text)} is empty, has a control character, or is no Unicode text"
         )

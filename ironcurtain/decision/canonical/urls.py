@@ -13,6 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 import ada_url
 
+from ironcurtain.decision.canonical.characters import BROKEN_ESCAPE, CONTROL, check_text
 from ironcurtain.decision.canonical.hosts import Host, canonical_host
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.reasons import Reason, ReasonCode
@@ -29,9 +30,7 @@ _MAX_PORT = 65535
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PARTS = re.compile(r"(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<rest>.*)", re.DOTALL)
 _AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]+)(?::(?P<port>[0-9]{1,5}))?")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
-_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 _TRANSPORT_HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 _PLAIN_PATH = re.compile(r"/|~|\.\.?(?:/|$)")
@@ -68,7 +67,7 @@ def parse_fetch_url(text: str, *, assume_scheme: str | None = None) -> Url:
     Raises:
         UnrepresentableError: If it is no such URL, carries credentials, or can be read in two ways.
     """
-    _check_text(text)
+    check_text(text, MAX_URL_BYTES)
     if text != text.strip(" "):
         raise UnrepresentableError("begins or ends with a space")
     scheme, rest = _split_scheme(text, assume_scheme)
@@ -114,7 +113,7 @@ def check_remote_text(text: str) -> None:
         UnrepresentableError: For transport helpers (`ext::`), a leading `-`, control characters, an
             empty or an overlong text.
     """
-    _check_text(text)
+    check_text(text, MAX_URL_BYTES)
     if not text:
         raise UnrepresentableError("is empty")
     if text.startswith("-"):
@@ -134,7 +133,7 @@ def is_local_remote(text: str) -> str | None:
     """
     if text[:7].lower() == "file://":
         path = text[7:]
-        if not path.startswith("/") or _BROKEN_ESCAPE.search(path):
+        if not path.startswith("/") or BROKEN_ESCAPE.search(path):
             raise UnrepresentableError("is a file URL without a plain absolute path")
         return _decode_utf8(path)
     return text if not _is_git_url(text) and _PLAIN_PATH.match(text) else None
@@ -152,7 +151,7 @@ def canonical_path(path: str) -> str:
     """
     if "\\" in path:
         raise UnrepresentableError("has a backslash, which programs read in different ways")
-    if _BROKEN_ESCAPE.search(path):
+    if BROKEN_ESCAPE.search(path):
         raise UnrepresentableError("has a `%` that begins no percent-escape")
     segments = path.split("/")[1:]
     if segments and not segments[-1]:
@@ -178,7 +177,7 @@ def check_segment(segment: str) -> None:
     if not segment:
         raise UnrepresentableError("has an empty path segment")
     while True:
-        if _CONTROL.search(segment):
+        if CONTROL.search(segment):
             raise UnrepresentableError("has a control character in its path")
         if "/" in segment or "\\" in segment:
             raise UnrepresentableError("has an encoded slash in its path")
@@ -196,17 +195,6 @@ def _is_git_url(text: str) -> bool:
     """Tell a URL or scp-like form from a path or a name by git's own rule: a colon before any slash."""
     before, colon, _ = text.partition(":")
     return bool(colon) and "/" not in before
-
-
-def _check_text(text: str) -> None:
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as error:
-        raise UnrepresentableError("is no valid Unicode text") from error
-    if size > MAX_URL_BYTES:
-        raise UnrepresentableError(f"has more than {MAX_URL_BYTES} bytes")
-    if _CONTROL.search(text):
-        raise UnrepresentableError("has a control character")
 
 
 def _match(pattern: re.Pattern[str], text: str) -> re.Match[str]:
