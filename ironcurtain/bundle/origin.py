@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from ironcurtain.bundle.published import PROVENANCE
 from ironcurtain.servers.fetched.lock import lock_of
 from ironcurtain.settings import FILE_NAME, Settings, find_settings
 
-_PROVENANCE = "provenance.json"
 _ANSWERS = "answers.yaml"
 _WAIVERS = "waivers.yaml"
 _USUAL = Settings.model_construct()
@@ -46,7 +46,7 @@ def origin(bundle: Path, sources: Iterable[str]) -> list[Path]:
         Absolute paths, whether there is something or not; none for a bundle that lies in no project.
     """
     folder = bundle.absolute().parent
-    output = folder if (folder / _PROVENANCE).is_file() else None
+    output = folder if (folder / PROVENANCE).is_file() else None
     settings = find_settings(folder)
     if settings is None and output is None:
         return []

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.arguments import GIT_REMOTE, CanonicalizationContext
+from ironcurtain.decision.canonical.arguments import CanonicalizationContext
 from ironcurtain.decision.canonical.callers import canonical_caller, identifying
 from ironcurtain.decision.canonical.host_view import HostView
 from ironcurtain.decision.canonical.paths import Resolver, is_within
@@ -19,7 +19,7 @@ from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.protected_paths import Protection
 from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
-from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.roles import GIT_REMOTE, Registry
 from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
 from ironcurtain.errors import BundleRelationError, RefusedRootError
 from ironcurtain.model.annotations import ToolAnnotation

@@ -19,6 +19,9 @@ Category = Literal["path", "url", "identifier", "opaque"]
 NONE = "none"
 """The role of leaves that are nothing to security, and of the entry `call`."""
 
+GIT_REMOTE = "git-remote-url"
+"""The role of remotes of git: a URL, or a name that the repository's configuration gives one."""
+
 
 class Verb(Struct):
     """What a call does to what a role names, in sentences to people and agents; empty where no word fits.
@@ -135,7 +138,7 @@ BUILT_IN: tuple[Role, ...] = (
         verb=Verb("contacts", "fetching", "fetched"),
     ),
     Role(
-        "git-remote-url",
+        GIT_REMOTE,
         "url",
         resource=True,
         containable=False,

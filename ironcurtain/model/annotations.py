@@ -11,6 +11,9 @@ from ironcurtain.system.frozen import Digest, Frozen, JsonValue, ServerName
 
 Codec = Literal["comma", "json", "json-or-comma", "addresses"]
 
+SAID_ABOUT_TOOLS = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
+"""What people say about a tool, or where it came from: no part of what its annotation means."""
+
 
 class IdentifierRole(Frozen):
     """A role that a project adds: identifiers of one kind (a channel, a project, a table, a key).

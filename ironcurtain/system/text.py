@@ -123,7 +123,8 @@ _HIDDEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0000, 0
 # What makes a backslash before it look like the beginning of an escape; behind the end anything may follow.
 _BEHIND_BACKSLASH = frozenset(("", "\\", '"', "n", "r", "t", "x", "u", "U"))
 _ISOLATE, _POP = "\u2068", "\u2069"
-_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
+RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
+"""The bidirectional classes of characters that are written from the right."""
 
 
 def is_hidden(character: str) -> bool:
@@ -180,9 +181,9 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
     start = None
     for n, character in enumerate(f"{text} "):
         kind = unicodedata.bidirectional(character)
-        if kind in _RIGHT_TO_LEFT and start is None:
+        if kind in RIGHT_TO_LEFT and start is None:
             start = n
-        elif start is not None and kind not in _RIGHT_TO_LEFT and kind != "NSM":
+        elif start is not None and kind not in RIGHT_TO_LEFT and kind != "NSM":
             yield start, n
             start = None
 

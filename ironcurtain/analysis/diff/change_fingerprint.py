@@ -11,12 +11,9 @@ from ironcurtain.analysis.engine.rules.rules import RuleOfTool, rules_of_tool
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
-from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.annotations import SAID_ABOUT_TOOLS, ToolAnnotation
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
-
-TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
-"""What people say about a tool: no part of what its annotation means."""
 
 
 def cell_content(cell: EquivalenceClass) -> JsonValue:
@@ -64,7 +61,7 @@ def _rule(rule: RuleOfTool) -> JsonValue:
 
 
 def _annotation(annotation: ToolAnnotation) -> JsonValue:
-    return annotation.model_dump(mode="json", exclude=TOLD)
+    return annotation.model_dump(mode="json", exclude=SAID_ABOUT_TOOLS)
 
 
 def _custom(side: PolicyUnderTest) -> JsonValue:

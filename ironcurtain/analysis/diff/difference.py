@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_minimum
-from ironcurtain.analysis.diff.change_fingerprint import TOLD, tool_content
+from ironcurtain.analysis.diff.change_fingerprint import tool_content
 from ironcurtain.analysis.diff.new_memory import new_memory
 from ironcurtain.analysis.diff.other_words import other_words
 from ironcurtain.analysis.diff.report import Change, Difference
@@ -33,7 +33,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
-from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.annotations import SAID_ABOUT_TOOLS, ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
@@ -119,7 +119,7 @@ def _tools(
 
 def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
     """Tell whether two annotations mean the same: what people say about a tool does not count."""
-    return one.model_dump(exclude=TOLD) == other.model_dump(exclude=TOLD)
+    return one.model_dump(exclude=SAID_ABOUT_TOOLS) == other.model_dump(exclude=SAID_ABOUT_TOOLS)
 
 
 def _whole_tools(

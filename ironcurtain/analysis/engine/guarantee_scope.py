@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.predicates import Predicate, rule_predicate
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.patterns import canonical_pattern, contains
-from ironcurtain.decision.roles import NONE, Registry
+from ironcurtain.decision.roles import GIT_REMOTE, NONE, Registry
 from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.conditions import ValueTest

@@ -23,12 +23,10 @@ from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
-from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.roles import GIT_REMOTE, Registry
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld, Remote, Repository
 from ironcurtain.system import json_text
 from ironcurtain.system.structs import Struct
-
-GIT_REMOTE = "git-remote-url"
 
 
 class PolicyUnderTest(Struct):

@@ -13,14 +13,14 @@ from collections.abc import Hashable, Mapping
 from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.arguments import BRANCH_NAME, GIT_REMOTE, canonicalise
+from ironcurtain.decision.canonical.arguments import BRANCH_NAME, canonicalise
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.refusal import Refusal
-from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.roles import GIT_REMOTE, Registry
 from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct

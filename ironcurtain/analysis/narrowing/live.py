@@ -18,9 +18,9 @@ from ironcurtain.analysis.engine.indexes import (
     indexed,
 )
 from ironcurtain.analysis.engine.opa_queries import Answered, Examined
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
+from ironcurtain.decision.roles import GIT_REMOTE
 from ironcurtain.model.reserved_rules import is_custom
 from ironcurtain.model.verdict import Verdict
 

@@ -11,7 +11,6 @@ import copy
 from collections.abc import Iterator
 
 from ironcurtain.analysis.engine.indexes import SourceIndex, VariableIndex, indexed
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
@@ -26,7 +25,7 @@ from ironcurtain.analysis.narrowing.keywords import (
     required,
 )
 from ironcurtain.analysis.narrowing.live import LiveTool
-from ironcurtain.decision.roles import BUILT_IN
+from ironcurtain.decision.roles import BUILT_IN, GIT_REMOTE
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.unknown_facts import values_by_root
 from ironcurtain.model.verdict import Verdict

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TypeAlias
 
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.replay.pseudonymization import resource_chain
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.paths import is_within
@@ -23,7 +22,7 @@ from ironcurtain.decision.canonical.patterns import (
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import Url, parse_fetch_url, parse_remote_url
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.roles import Registry, Role
+from ironcurtain.decision.roles import GIT_REMOTE, Registry, Role
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.structs import Struct, replace

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
     from ironcurtain.servers.tools import Tools
 
-_FLAGS = ("required", "recursive", "repository")
-_MEANINGS = ("codec", "relative_to", "assume_scheme")
-
 
 @click.command()
 @click.argument("servers", nargs=-1)
@@ -162,11 +159,13 @@ def _effects(tool: ToolAnnotation) -> str:
 
 
 def _roles(argument: Argument) -> str:
+    from ironcurtain.compiler.annotate.changes import FLAGS, MEANINGS
+
     roles = ", ".join(argument.possible_roles)
     for branch in argument.conditional.when if argument.conditional else ():
         roles += f"; {_shown_branch(branch)}"
-    flags = [flag for flag in _FLAGS if getattr(argument, flag)]
-    flags += [f"{key} {visible(getattr(argument, key))}" for key in _MEANINGS if getattr(argument, key)]
+    flags = [flag for flag in FLAGS if getattr(argument, flag)]
+    flags += [f"{key} {visible(getattr(argument, key))}" for key in MEANINGS if getattr(argument, key)]
     return f"{roles} ({', '.join(flags)})" if flags else roles
 
 

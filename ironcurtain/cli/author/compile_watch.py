@@ -9,6 +9,7 @@ import click
 
 from ironcurtain.analysis.matrix.changes import matrix_changes, scenario_changes
 from ironcurtain.analysis.matrix.report import Matrix
+from ironcurtain.bundle.published import TEST_SCENARIOS
 from ironcurtain.cli.author.compile_settings import read_settings, read_sources
 from ironcurtain.cli.main import run as run_command
 from ironcurtain.cli.options.project import Project
@@ -116,7 +117,7 @@ def _saved_tools(servers: Path) -> set[Path]:
 def _published(output: Path) -> tuple[Matrix, Scenarios] | None:
     """Return the records of what is published; None where nothing is, or nothing that can be read."""
     try:
-        return load(output / FILE_NAME, Matrix), load(output / "test-scenarios.json", Scenarios)
+        return load(output / FILE_NAME, Matrix), load(output / TEST_SCENARIOS, Scenarios)
     except IronCurtainError:
         return None
 

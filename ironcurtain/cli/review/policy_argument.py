@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.opening import Trust, open_bundle
-from ironcurtain.bundle.published import SIGNED_ARCHIVE
+from ironcurtain.bundle.published import SIGNED_ARCHIVE, TEST_SCENARIOS
 from ironcurtain.cli.options.options import TrustOptions
 from ironcurtain.cli.options.project import Project, read_project
 from ironcurtain.engine.command import OpaCommand
@@ -27,7 +27,6 @@ from ironcurtain.system.structs import Struct
 BUNDLE = "bundle"
 """The name of the published directory that holds a project's bundle."""
 
-_SCENARIOS = "test-scenarios.json"
 _PLAIN = DescribedWorld(sandbox="/home/user/sandbox")
 _NONE = Scenarios(format="ironcurtain/scenarios/v1", world=_PLAIN, scenarios=())
 
@@ -149,5 +148,5 @@ def assumed_scenarios(bundle: str, given: str | None) -> Scenarios:
     """
     if given is not None and not Path(given).exists():
         raise UsageError("no scenarios: the file does not exist", where=given)
-    path = Path(given) if given else Path(bundle).absolute().parent / _SCENARIOS
+    path = Path(given) if given else Path(bundle).absolute().parent / TEST_SCENARIOS
     return load(path, Scenarios) if path.exists() else _NONE

@@ -50,8 +50,8 @@ def _with(annotated: ServerAnnotations, named: Sequence[str]) -> ServerAnnotatio
 
 
 FILE_NAME = "tool-annotations.json"
-_FLAGS = ("required", "recursive", "repository")
-_MEANINGS = ("codec", "relative_to", "assume_scheme")
+FLAGS = ("required", "recursive", "repository")
+MEANINGS = ("codec", "relative_to", "assume_scheme")
 _SHOWN = 8
 _CONTAINED = "it is contained now, so the sandbox excuses its paths"
 
@@ -142,10 +142,10 @@ def _weaker_argument(old: Argument, new: ToolAnnotation) -> Iterator[str]:
     narrowed = [a for a in related if a.conditional is not None and a.conditional != old.conditional]
     if narrowed and not lost:
         yield f"{shown} carries its roles under other conditions"
-    for flag in _FLAGS:
+    for flag in FLAGS:
         if getattr(old, flag) and not any(getattr(argument, flag) for argument in related):
             yield f"{shown} is not {flag} any more"
-    for key in _MEANINGS:
+    for key in MEANINGS:
         was = getattr(old, key)
         if was is not None and not any(getattr(argument, key) == was for argument in related):
             yield f"{shown} has not the {key} {quoted(was)} any more"

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
 from ironcurtain.decision.canonical.plain_values import fits_plainly
-from ironcurtain.decision.roles import NONE, Registry, Role
+from ironcurtain.decision.roles import GIT_REMOTE, NONE, Registry, Role
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
 from ironcurtain.servers.tools import schema_problem
@@ -186,7 +186,7 @@ def _relative_problems(
 
 def _assumable(roles: list[Role]) -> frozenset[str]:
     names = {role.name for role in roles}
-    if "git-remote-url" in names:
+    if GIT_REMOTE in names:
         return _REMOTE_SCHEMES
     return _FETCH_SCHEMES if "fetch-url" in names else frozenset()
 

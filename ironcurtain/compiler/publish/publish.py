@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import statement
 from ironcurtain.bundle.provenance_model import Provenance, Source
-from ironcurtain.bundle.published import SIGNED_ARCHIVE
+from ironcurtain.bundle.published import PROVENANCE, SIGNED_ARCHIVE, TEST_SCENARIOS
 from ironcurtain.compiler.load.load import Inputs
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.verify.baseline import Baseline
@@ -76,7 +76,7 @@ def archives(bundle: Bundle, sign: Callable[[Bundle], Bundle] | None) -> dict[st
     if sign is not None:
         made[SIGNED_ARCHIVE] = sign(bundle).archive()
     about = statement(bundle, made).model_dump(mode="json", by_alias=True)
-    return {**made, "provenance.json": json_text.pretty(about).encode()}
+    return {**made, PROVENANCE: json_text.pretty(about).encode()}
 
 
 def files(bundle: Bundle, documents: Documents, cache: AnswerCache) -> dict[str, bytes]:
@@ -86,7 +86,7 @@ def files(bundle: Bundle, documents: Documents, cache: AnswerCache) -> dict[str,
         "tool-annotations.json": _document(documents.annotations),
         "compiled-policy.json": _document(documents.policy),
         "dynamic-lists.json": _document(documents.lists),
-        "test-scenarios.json": _document(documents.recorded.scenarios),
+        TEST_SCENARIOS: _document(documents.recorded.scenarios),
         FILE_NAME: documents.recorded.evidence.matrix_file,
         "verification.json": json_text.pretty(documents.verification.model_dump(mode="json")).encode(),
         **recorded_files(documents.tools),
@@ -108,8 +108,8 @@ OURS = frozenset(
         "compiled-policy.json",
         "decision-matrix.json",
         "dynamic-lists.json",
-        "provenance.json",
-        "test-scenarios.json",
+        PROVENANCE,
+        TEST_SCENARIOS,
         "tool-annotations.json",
         "tools",
         "verification.json",

@@ -27,7 +27,7 @@ from ironcurtain.compiler.rules.checks.arguments import concerned_tools
 from ironcurtain.compiler.rules.checks.patterns import members
 from ironcurtain.compiler.scenarios.values import Filler
 from ironcurtain.decision.canonical.validate import ValidatedTool
-from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.roles import GIT_REMOTE, Registry
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.lists import Lists
@@ -41,8 +41,7 @@ from ironcurtain.system.structs import Struct
 
 MAX_OF_TOOL = 100
 MAX_CALLS = 5_000
-_REMOTE = "git-remote-url"
-_USUAL_REMOTE = "origin"
+_USUALGIT_REMOTE = "origin"
 _REPOSITORIES = "git repositories"
 _UNUSABLE = (ReservedRule.INVALID_ARGUMENTS, ReservedRule.UNREPRESENTABLE_ARGUMENT)
 
@@ -259,15 +258,15 @@ class _Calls:
         """Return the places of an argument, of all kinds that its roles have, which its schema takes."""
         roles = [self._registry[role] for role in argument.possible_roles if self._registry[role].resource]
         values = [value for role in roles for value in self._places[role.pattern_kind]]
-        if any(role.name == _REMOTE for role in roles):
-            values.append(_USUAL_REMOTE)
+        if any(role.name == GIT_REMOTE for role in roles):
+            values.append(_USUALGIT_REMOTE)
         elif argument.repository and self._contacts_remotes:
             values += self._places[_REPOSITORIES]
         return tuple(value for value in dict.fromkeys(values) if self._filler.accepts(argument, value))
 
     @cached_property
     def _contacts_remotes(self) -> bool:
-        return any(_REMOTE in argument.possible_roles for argument in self._filler.resources())
+        return any(GIT_REMOTE in argument.possible_roles for argument in self._filler.resources())
 
     def _made(self, arguments: dict[str, JsonValue], known: _Known) -> Iterator[ScenarioCall]:
         fitted = self._filler.fitted(arguments)

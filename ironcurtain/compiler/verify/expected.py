@@ -19,6 +19,7 @@ from ironcurtain.analysis.findings.decided_scenarios import RECORD, DecidedScena
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import provenance_of
 from ironcurtain.bundle.provenance_model import Source
+from ironcurtain.bundle.published import TEST_SCENARIOS
 from ironcurtain.bundle.revision import MANIFEST, SIGNATURES
 from ironcurtain.compiler.render.policy_tests import TESTS, with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_key
@@ -42,8 +43,6 @@ from ironcurtain.system.files import parse_document, read_text
 from ironcurtain.system.json_text import digest_bytes
 from ironcurtain.system.kept_results import own_code
 from ironcurtain.system.structs import Struct
-
-SCENARIOS = "test-scenarios.json"
 
 
 class Expected(Struct):
@@ -134,13 +133,13 @@ def _expected(
         provenance = provenance_of(published)
         if (provenance.sources, provenance.version) != (sources, version("ironcurtain")):
             return None
-        text = read_text(output / SCENARIOS)
+        text = read_text(output / TEST_SCENARIOS)
         kept = None
         if digest_bytes(text.encode()) == provenance.scenarios:
             kept = kept_evidence(published, guarantees, opa)
         if kept is None and not examines:
             return None
-        draft = _Draft.of(published, parse_document(text, SCENARIOS, Scenarios))
+        draft = _Draft.of(published, parse_document(text, TEST_SCENARIOS, Scenarios))
         known = draft.known(kept, guarantees, opa) if kept is not None else None
         return draft.examined(guarantees, opa) if known is None and examines else known
     except IronCurtainError:

@@ -44,7 +44,7 @@ MAX_JUDGED = 60
 
 Blame: TypeAlias = Literal["rule", "scenario", "both", "undecided"]
 DecideCalls = Callable[[Sequence[ScenarioCall]], list[Decision]]
-"""Decides calls on the policy that is judged, in their order."""
+"""Decides calls by one policy, in their order."""
 
 
 class Judgement(Frozen):

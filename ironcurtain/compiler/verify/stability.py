@@ -7,19 +7,16 @@ tool, same verdicts, same clauses) are one question.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ironcurtain.compiler.questions.open_questions import OpenQuestion, ask_about
-from ironcurtain.model.decision import Decision
+from ironcurtain.compiler.verify.judge import DecideCalls
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted
 
 MAX_QUESTIONS = 30
-
-Decide = Callable[[Sequence[ScenarioCall]], list[Decision]]
-"""Decides calls by one policy, in their order."""
 
 
 class Compared(Struct):
@@ -45,7 +42,9 @@ class _Kind(Struct):
     clauses: tuple[str | None, ...]
 
 
-def compare(policies: Sequence[Decide], calls: Sequence[ScenarioCall], fixed: Iterable[Scenario]) -> Compared:
+def compare(
+    policies: Sequence[DecideCalls], calls: Sequence[ScenarioCall], fixed: Iterable[Scenario]
+) -> Compared:
     """Compare policies over calls.
 
     Args:
@@ -72,7 +71,7 @@ def compare(policies: Sequence[Decide], calls: Sequence[ScenarioCall], fixed: It
 
 
 def _differences(
-    policies: Sequence[Decide], calls: Sequence[ScenarioCall]
+    policies: Sequence[DecideCalls], calls: Sequence[ScenarioCall]
 ) -> list[tuple[_Kind, ScenarioCall]]:
     """Return the calls that not all policies decide alike, each with the kind of its difference."""
     decided = [decide(calls) for decide in policies] if calls else []

@@ -31,7 +31,7 @@ from ironcurtain.system.text import counted, marked, visible
 
 _MAX_CALL = 160
 REJECTED = "opa check"
-_TESTED = "opa check, opa test"
+TESTED = "opa check, opa test"
 
 
 def verify(
@@ -113,10 +113,10 @@ def _opa_check(bundle: Bundle, checked: Callable[[], RegoReport]) -> Verificatio
     except (RegoRejectedError, VerificationError, SeveralErrors) as error:
         errors = error.errors if isinstance(error, SeveralErrors) else [error]
         said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])
-        name = REJECTED if any(isinstance(each, RegoRejectedError) for each in errors) else _TESTED
+        name = REJECTED if any(isinstance(each, RegoRejectedError) for each in errors) else TESTED
         return VerificationCheck(name=name, ok=False, count=len(bundle.modules), detail=visible(said))
     detail = f"{counted(len(bundle.modules), 'module compiles', 'modules compile')}, all tests passed"
-    return VerificationCheck(name=_TESTED, ok=True, count=len(report.tests), detail=detail)
+    return VerificationCheck(name=TESTED, ok=True, count=len(report.tests), detail=detail)
 
 
 def _judged(decided: DecidedScenarios, bundle: Bundle) -> _Judged:

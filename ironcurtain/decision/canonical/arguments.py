@@ -21,7 +21,7 @@ from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.resources import Resource, ResourceCollector, ResourceLimit
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import parse_fetch_url
-from ironcurtain.decision.roles import Registry, Role
+from ironcurtain.decision.roles import GIT_REMOTE, Registry, Role
 from ironcurtain.model.annotations import Argument, Composite, ToolAnnotation
 from ironcurtain.model.reasons import Reason, ReasonCode
 from ironcurtain.system import json_text
@@ -29,7 +29,6 @@ from ironcurtain.system.frozen import JsonValue, is_integer
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
-GIT_REMOTE = "git-remote-url"
 BRANCH_NAME = "branch-name"
 READ_PATH = "read-path"
 

@@ -21,7 +21,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
-from ironcurtain.system.text import cut, in_quotes, isolated, quoted, visible
+from ironcurtain.system.text import RIGHT_TO_LEFT, cut, in_quotes, isolated, quoted, visible
 
 WIDTH = 78
 """Columns where nobody knows how many there are."""
@@ -35,7 +35,6 @@ _INDENT = "      "
 _MARGIN = "    | "
 _CONTINUED = "    : "
 _NARROW = frozenset({"N", "Na", "H"})
-_RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 # Any other name of a member could be read as two names, as an element, or as a name and a value.
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")
 
@@ -189,7 +188,7 @@ def columns_of(character: str) -> int:
     """Return the most columns that a terminal gives a character; they differ in all but letters and ASCII."""
     if character.isascii():
         return 1
-    if unicodedata.bidirectional(character) in _RIGHT_TO_LEFT:
+    if unicodedata.bidirectional(character) in RIGHT_TO_LEFT:
         return 3  # with the two marks that isolate it, where a terminal shows these
     narrow = unicodedata.east_asian_width(character) in _NARROW and character.isalnum()
     return 1 if narrow else 2

@@ -34,7 +34,7 @@ from ironcurtain.enforcement.audit.record_types import (
     Sandbox,
 )
 from ironcurtain.enforcement.audit.redaction import Redaction
-from ironcurtain.model.annotations import ToolAnnotation
+from ironcurtain.model.annotations import SAID_ABOUT_TOOLS, ToolAnnotation
 from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.reasons import Reason
 from ironcurtain.model.verdict import Verdict
@@ -42,9 +42,6 @@ from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, JsonValue
 from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.structs import Struct, field
-
-_TOLD = {"comment", "confirmed", "schema_digest", "listing_digest", "source"}
-"""What people say about a tool, or where it came from: it does not change what a call is."""
 
 WITHHELD = "[withheld]"
 
@@ -310,7 +307,7 @@ def basis_of(content: PolicyContent, loaded: LoadedPolicy, server: str, tool: st
     annotation = annotation_of(loaded, server, tool)
     if annotation is None:
         return None
-    means = annotation.model_dump(mode="json", by_alias=True, exclude=_TOLD)
+    means = annotation.model_dump(mode="json", by_alias=True, exclude=SAID_ABOUT_TOOLS)
     args = [{**argument, "pii": False} for argument in means["args"]]
     return json_text.digest(
         {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ironcurtain.bundle.published import TEST_SCENARIOS
 from ironcurtain.errors import UsageError
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.files import load
 from ironcurtain.system.structs import Struct
 
-SCENARIOS = "test-scenarios.json"
 """The file beside a bundle that holds all scenarios it was verified by."""
 
 
@@ -34,7 +34,7 @@ class GateInputs(Struct):
 
 def scenarios_file(given: GateInputs) -> Path:
     """Return the file of scenarios that is named, or the one beside the bundle."""
-    return given.scenarios or given.bundle.absolute().parent / SCENARIOS
+    return given.scenarios or given.bundle.absolute().parent / TEST_SCENARIOS
 
 
 def is_alone(given: GateInputs) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ironcurtain.analysis.findings.decided_scenarios import decide_all
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.published import PROVENANCE, TEST_SCENARIOS
 from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.verify.evidence import FILE_NAME, Evidence
 from ironcurtain.compiler.verify.gate_report import Check
@@ -26,7 +27,7 @@ from ironcurtain.engine.locate import Opa
 from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
 from ironcurtain.integrations.gate.checks.bundle import tested
 from ironcurtain.integrations.gate.head_start import HeadStart
-from ironcurtain.integrations.gate.inputs import SCENARIOS, GateInputs, read_scenarios, scenarios_file
+from ironcurtain.integrations.gate.inputs import GateInputs, read_scenarios, scenarios_file
 from ironcurtain.integrations.gate.policy_under_review import Document, PolicyUnderReview
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenarios
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from ironcurtain.compiler.verify.baseline import Baseline
 
 
-_PROVENANCE = "provenance.json"
 _WAIVERS = "waivers.yaml"
 
 
@@ -132,7 +132,7 @@ def _reviewed(
         settings=settings,
         in_project=(root / SETTINGS_FILE).is_file() or (root / settings.constitution).is_file(),
         scenarios=scenarios,
-        scenarios_file=Document(published / SCENARIOS),
+        scenarios_file=Document(published / TEST_SCENARIOS),
         guarantees_file=Document(root / settings.guarantees),
         matrix=None,
         matrix_file=Document(published / FILE_NAME),
@@ -146,7 +146,7 @@ def _reviewed(
 
 def _above(published: Path) -> Path:
     """Return the project of a directory without settings: a compile publishes into one of its directories."""
-    return published.parent if (published / _PROVENANCE).is_file() else published
+    return published.parent if (published / PROVENANCE).is_file() else published
 
 
 def run_alone(
@@ -163,7 +163,7 @@ def run_alone(
     Raises:
         IronCurtainError: If something cannot be judged: an engine without an answer.
     """
-    missing = f"{SCENARIOS} is not beside the bundle; name scenarios with --scenarios"
+    missing = f"{TEST_SCENARIOS} is not beside the bundle; name scenarios with --scenarios"
     others = [*(name for name, _ in OF_FILES), "scenarios", *(name for name, _ in ABOUT_RULES)]
     others += ["difference"] if compared else []
     return (

@@ -13,8 +13,8 @@ from support.projects.policies import rule, tool
 from ironcurtain.compiler.annotate import questions
 from ironcurtain.compiler.annotate.questions import annotation_schema
 from ironcurtain.compiler.render.input_schema import policy_input_schema
-from ironcurtain.decision.canonical.arguments import BRANCH_NAME, GIT_REMOTE
-from ironcurtain.decision.roles import BUILT_IN, Registry
+from ironcurtain.decision.canonical.arguments import BRANCH_NAME
+from ironcurtain.decision.roles import BUILT_IN, GIT_REMOTE, Registry
 from ironcurtain.errors import AnnotationError
 from ironcurtain.model.annotations import IdentifierRole
 

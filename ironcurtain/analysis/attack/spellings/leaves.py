@@ -10,11 +10,10 @@ from ironcurtain.analysis.attack.spellings.paths import respell_path
 from ironcurtain.analysis.attack.spellings.spelling import GIT, MAIL, TOOLS, Spelling, SpellingContext
 from ironcurtain.analysis.attack.spellings.urls import respell_host, respell_url
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.arguments import GIT_REMOTE
 from ironcurtain.decision.canonical.codecs import decode, encode
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.roles import Registry, Role
+from ironcurtain.decision.roles import GIT_REMOTE, Registry, Role
 from ironcurtain.model.annotations import Argument, IdentifierRole, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct, replace

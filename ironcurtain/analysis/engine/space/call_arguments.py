@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ironcurtain.analysis.engine.indexes import Assignment
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.rules.predicates import Values
 from ironcurtain.analysis.engine.space.elements import Element
 from ironcurtain.analysis.engine.space.modes import Modes, joined_sources, tied_variables
@@ -19,6 +19,7 @@ from ironcurtain.analysis.engine.space.placing import RawValue, ResourceSource
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT, is_sign
 from ironcurtain.decision.canonical.validate import ValidatedTool
+from ironcurtain.decision.roles import GIT_REMOTE
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ironcurtain.analysis.engine.indexes import PolicyIndex, indexed
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.rules.diagram import guard_order
 from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predicates
 from ironcurtain.analysis.engine.rules.rules import GuardKey, rules_of_tool
@@ -33,7 +33,7 @@ from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT, variables_of
 from ironcurtain.analysis.engine.values.possible_facts import declared_otherwise, possible_facts
-from ironcurtain.decision.roles import NONE
+from ironcurtain.decision.roles import GIT_REMOTE, NONE
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.model.unknown_facts import Root

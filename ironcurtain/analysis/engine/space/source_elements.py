@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from ironcurtain.analysis.engine.indexes import Assignment, SourceIndex, indexed
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE
 from ironcurtain.analysis.engine.space.call_arguments import CallArguments
 from ironcurtain.analysis.engine.space.elements import Element
 from ironcurtain.analysis.engine.space.modes import Modes
 from ironcurtain.analysis.engine.space.sources import SourceReader
-from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.roles import GIT_REMOTE, Registry
 
 
 class SourceElements:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ironcurtain.analysis.engine.policies_under_test import GIT_REMOTE, PoliciesUnderTest, PolicyUnderTest
+from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.prepare_cache import PreparedResources, StepsOfTool
 from ironcurtain.analysis.engine.space.dependent import Joined
 from ironcurtain.analysis.engine.space.elements import (
@@ -30,6 +30,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.paths import ancestors
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.validate import InvalidArgumentsError, ValidatedTool
+from ironcurtain.decision.roles import GIT_REMOTE
 from ironcurtain.model.annotations import Composite, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import MAX_INTEGER

@@ -17,7 +17,7 @@ from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, required_arg
 from ironcurtain.compiler.rules.checks.arguments import concerned_tools
 from ironcurtain.compiler.rules.checks.values import value_mistakes
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.roles import NONE, Registry
+from ironcurtain.decision.roles import GIT_REMOTE, NONE, Registry
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.model.policy import Rule
@@ -94,7 +94,7 @@ def resource_roles(tool: ToolAnnotation) -> tuple[str, ...]:
     """Return every role that a leaf of the tool can have, of a resource or not, each once."""
     named = [role for argument in tool.args for role in argument.possible_roles]
     named += [composite.role for composite in tool.composites]
-    if "git-remote-url" in named:
+    if GIT_REMOTE in named:
         named += ["read-path", "write-path"]  # a remote may be a local directory
     return tuple(dict.fromkeys(named))
 

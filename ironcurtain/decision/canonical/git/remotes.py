@@ -7,7 +7,7 @@ from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import check_remote_text, is_local_remote, parse_remote_url
-from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.roles import GIT_REMOTE, Registry
 from ironcurtain.system.text import visible
 
 
@@ -64,7 +64,7 @@ class RemoteCanonicalizer:
         local = is_local_remote(url)
         if local is None and _is_url(url):
             parsed = parse_remote_url(url)
-            return [Resource("", self._registry["git-remote-url"], parsed.text, at, resource=parsed)]
+            return [Resource("", self._registry[GIT_REMOTE], parsed.text, at, resource=parsed)]
         path = url if local is None else local
         if path.startswith("~"):
             # Who expands it, and to what, depends on the transport that git picks.
@@ -74,7 +74,7 @@ class RemoteCanonicalizer:
         return [Resource("", role, real, at, resource=real) for role in roles]
 
     def _unresolved(self, value: str, at: str, reason: str) -> Resource:
-        return Resource("", self._registry["git-remote-url"], visible(value), at, unresolved=reason)
+        return Resource("", self._registry[GIT_REMOTE], visible(value), at, unresolved=reason)
 
     def _refuse_local_namesake(self, url: str, repository: str | None) -> None:
         """Outside a repository git takes an existing path of that name before it takes a URL."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ironcurtain.bundle.content import PolicyContent, RuleText
 from ironcurtain.decision.reserved_tools import READ_RESOURCE, RESERVED, with_reserved_roles
-from ironcurtain.decision.roles import Registry, Role
+from ironcurtain.decision.roles import GIT_REMOTE, Registry, Role
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If, RoleCondition
 from ironcurtain.model.verdict import Verdict
@@ -22,7 +22,7 @@ from ironcurtain.system.structs import Struct, field
 _ALLOWED_OR_ASKED = frozenset({Verdict.ALLOW, Verdict.ESCALATE})
 _HOST = re.compile(r"(?:[a-z]+://)?(?P<host>\[[^\]]*\]|[^/:]*)(?P<port>:[0-9]+)?(?:/.*)?")
 _LIST = "@"
-_OF_GIT = frozenset({"write-history", "delete-history", "git-remote-url"})
+_OF_GIT = frozenset({"write-history", "delete-history", GIT_REMOTE})
 
 
 class Places(Struct):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.provenance import provenance_of
+from ironcurtain.bundle.published import TEST_SCENARIOS
 from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.rules.checks.policy import name_hint
 from ironcurtain.compiler.verify import report
 from ironcurtain.compiler.verify.gate_report import Check, Problem
 from ironcurtain.compiler.verify.report import Mismatch, asked_words, clause_mend, clause_words
-from ironcurtain.integrations.gate.inputs import SCENARIOS
+from ironcurtain.compiler.verify.verify import TESTED
 from ironcurtain.integrations.gate.policy_under_review import scenario_place
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.system import json_text
@@ -23,7 +24,6 @@ if TYPE_CHECKING:  # `diff` reports as the gate does, and needs none of what a g
 
 _RECORDS = "records"
 _SCENARIOS = "scenarios"
-_TESTED = "opa check, opa test"
 
 
 def verified(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
@@ -75,12 +75,12 @@ def _of(reviewed: PolicyUnderReview, *, generated: bool) -> Mapping[str, Scenari
 def tested(bundle: Bundle, check: report.VerificationCheck, least: int, *, archived: bool) -> Check:
     """Return a check of manifest or Rego as the gate shows it."""
     problems: tuple[Problem, ...] = ()
-    if check.name == _TESTED and archived and not bundle.has_tests:
+    if check.name == TESTED and archived and not bundle.has_tests:
         summary = "the Rego compiles; an archive holds no Rego tests, and `bundle` does not lie beside it"
         return Check(name=check.name, status="unexamined", summary=summary)
     if not check.ok:
         problems = (Problem(id=check.name, message=check.detail),)
-    elif check.name == _TESTED and check.count < least:
+    elif check.name == TESTED and check.count < least:
         problems = (too_few("tests", check.count, least, "Rego tests"),)
     return Check(
         name=check.name,
@@ -114,7 +114,7 @@ def _scenarios(
 
 def _altered(reviewed: PolicyUnderReview) -> list[Problem]:
     """Return the problem of a scenario file beside the bundle that is not the one which its compile wrote."""
-    is_beside = reviewed.scenarios_file.path == reviewed.published / SCENARIOS
+    is_beside = reviewed.scenarios_file.path == reviewed.published / TEST_SCENARIOS
     if reviewed.known is not None or not is_beside or not reviewed.bundle.manifest.metadata.provenance:
         return []
     content = read_bytes(reviewed.scenarios_file.path).replace(b"\r\n", b"\n")
@@ -123,7 +123,7 @@ def _altered(reviewed: PolicyUnderReview) -> list[Problem]:
     file = reviewed.scenarios_file.shown
     return [
         Problem(
-            id=SCENARIOS,
+            id=TEST_SCENARIOS,
             message=f"{file} is not the one that the bundle was compiled with",
             file=file,
             suggestion="Run `ironcurtain compile`, or take the change back.",

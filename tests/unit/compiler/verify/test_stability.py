@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ironcurtain.compiler.verify.stability import MAX_QUESTIONS, Decide, compare
+from ironcurtain.compiler.verify.judge import DecideCalls
+from ironcurtain.compiler.verify.stability import MAX_QUESTIONS, compare
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
@@ -16,7 +17,7 @@ def call(tool: str, path: str) -> ScenarioCall:
     return ScenarioCall(server="s", tool=tool, arguments={"path": path})
 
 
-def policy(*allowed: str, clause: str = "C1") -> Decide:
+def policy(*allowed: str, clause: str = "C1") -> DecideCalls:
     """Allow what begins with one of the texts; deny all else."""
 
     def decide(calls: Sequence[ScenarioCall]) -> list[Decision]:
