@@ -123,10 +123,10 @@ class _Call:
         # A path may be relative to another argument, and a remote belongs to the repository argument,
         # so plain leaves come first, then relative ones, then remotes.
         for leaf in sorted((leaf for leaf in leaves if leaf.roles or leaf.is_branch), key=_STAGE):
-            self._judge(leaf)
-        self._judge_absent_remotes(leaves)
+            self._canonicalise(leaf)
+        self._canonicalise_absent_remotes(leaves)
         for composite in self.tool.composites:
-            self._judge_composite(composite)
+            self._canonicalise_composite(composite)
         return Canonical(self.arguments, self._collect(), self.resolver, self._path_places(leaves))
 
     # -- finding the leaves ---------------------------------------------------------------------
@@ -166,15 +166,15 @@ class _Call:
                         f"has a part that no annotation covers, at {_shown(pointers.join(steps))}"
                     )
 
-    # -- judging them ---------------------------------------------------------------------------
+    # -- canonicalising them --------------------------------------------------------------------
 
-    def _judge(self, leaf: _Leaf) -> None:
+    def _canonicalise(self, leaf: _Leaf) -> None:
         try:
-            self._judge_roles(leaf)
+            self._canonicalise_roles(leaf)
         except UnrepresentableError as error:
             raise UnrepresentableError(error.cause.within(f"{_shown(leaf.pointer)} ")) from None
 
-    def _judge_roles(self, leaf: _Leaf) -> None:
+    def _canonicalise_roles(self, leaf: _Leaf) -> None:
         if leaf.is_branch:
             check_branch_name(_as_text(leaf.value))
         if not leaf.roles:
@@ -285,7 +285,7 @@ class _Call:
             self._record(leaf.steps, Resource("", role, text, leaf.pointer, resource=text))
         return sent
 
-    def _judge_absent_remotes(self, leaves: list[_Leaf]) -> None:
+    def _canonicalise_absent_remotes(self, leaves: list[_Leaf]) -> None:
         """A git tool without a remote contacts the one that git would choose in the call's repository."""
         if self.repository is None:
             return
@@ -295,7 +295,7 @@ class _Call:
                 steps = pointers.steps_of(argument.name)
                 self._record(steps, *self.remotes.absent(pointers.join(steps), self.repository))
 
-    def _judge_composite(self, composite: Composite) -> None:
+    def _canonicalise_composite(self, composite: Composite) -> None:
         places = [pointers.steps_of(name) for name in composite.join]
         values_by_name = [
             [v for _, v in pointers.matches(self.given, steps) if v is not None] for steps in places

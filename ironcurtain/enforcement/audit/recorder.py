@@ -150,7 +150,7 @@ class Recorder:
         Args:
             call: The call as it arrived.
             prepared: What `prepare` made of it.
-            decision: What `judge` made of that, before any approval.
+            decision: What `evaluate` made of that, before any approval.
             id_: The decision's id, unique in the log.
             forwarded: Whether the call is now sent.
             approval: What a person made of it.

@@ -24,7 +24,7 @@ from ironcurtain.enforcement.proxy.calls.refusal import not_booked
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.structs import Struct, field, replace
 
-JudgeAgain = Callable[[EvaluatedCall], Awaitable[EvaluatedCall]]
+EvaluateAgain = Callable[[EvaluatedCall], Awaitable[EvaluatedCall]]
 
 _log = logging.getLogger(__name__)
 MOST_BOOKINGS = 10
@@ -67,10 +67,10 @@ class DeclaredFacts(Struct):
         question: PolicyInput = {**prepared.input, "facts": gathered.facts}
         return replace(prepared, input=question), gathered, None
 
-    async def booked(self, evaluated: EvaluatedCall, judge_again: JudgeAgain) -> EvaluatedCall:
+    async def booked(self, evaluated: EvaluatedCall, evaluate_again: EvaluateAgain) -> EvaluatedCall:
         """Book what a call adds that is to be sent, or return what has become of it.
 
-        It is judged again for as long as others are booked before it. Calls of one caller are booked one
+        It is evaluated again for as long as others are booked before it. Calls of one caller are booked one
         after the other; those of others do not wait.
         """
         if evaluated.gathered is None or not evaluated.forwarded:
@@ -82,7 +82,7 @@ class DeclaredFacts(Struct):
                         return replace(evaluated, is_booked=True)
                 except StoreError as error:
                     return not_booked(evaluated, str(error))
-                before, evaluated = evaluated, await judge_again(evaluated)
+                before, evaluated = evaluated, await evaluate_again(evaluated)
                 if not evaluated.forwarded or not may_go_on(before, evaluated):
                     return evaluated
         return not_booked(evaluated, "other calls keep being booked before this one")

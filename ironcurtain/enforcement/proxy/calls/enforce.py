@@ -165,7 +165,7 @@ class Enforcer(Struct):
             return await self._carry_out(
                 not_admitted(arrived, self.policy.current, refused), destination, id_
             )
-        evaluated = await self._judge(arrived, principal, counted=True)
+        evaluated = await self._evaluate(arrived, principal, counted=True)
         if self.observe:
             return await self._let_through(evaluated, destination, id_, principal)
         evaluated = within_reach(evaluated, self.reaching)
@@ -252,7 +252,7 @@ class Enforcer(Struct):
         if refused is not None:
             evaluated = not_admitted(found, self.policy.current, refused)
         else:
-            evaluated = within_reach(await self._judge(found, principal, parent=call.id), self.reaching)
+            evaluated = within_reach(await self._evaluate(found, principal, parent=call.id), self.reaching)
         try:
             return await self._carry_out(replace(evaluated, parent=call.id), destination, id_, principal)
         except RefusedError:
@@ -276,7 +276,7 @@ class Enforcer(Struct):
             _log.error("an answer could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(evaluated, id_))) from error
 
-    async def _judge(
+    async def _evaluate(
         self, call: Call, principal: Principal | None, *, counted: bool = False, parent: str | None = None
     ) -> EvaluatedCall:
         """Do the seven steps, under the policy that is enforced at this moment.
@@ -374,7 +374,7 @@ class Enforcer(Struct):
         digest = evaluated.call.live_digest
         if digest is not None:
             digest = await destination.current_digest(digest)
-        return await self._judge(replace(evaluated.call, live_digest=digest), evaluated.principal)
+        return await self._evaluate(replace(evaluated.call, live_digest=digest), evaluated.principal)
 
     async def _record(self, evaluated: EvaluatedCall, id_: str) -> None:
         """Make the decision durable.
