@@ -17,6 +17,7 @@ from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT
+from ironcurtain.servers.unchecked_call import call_unchecked
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import replace
@@ -66,7 +67,7 @@ def call_tool(
         async def ask() -> CallToolResult:
             streams = start(server, program, words.line, words.end, connect_pipes)
             async with asyncio.timeout(timeout), Client(streams, mode="auto", cache=None) as client:
-                return await client.call_tool(tool, arguments)
+                return await call_unchecked(client, tool, arguments)
 
         result = anyio.run(ask)
     except IronCurtainError:

@@ -23,6 +23,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord
 from ironcurtain.servers.endpoint_names import split_endpoint_name
+from ironcurtain.servers.unchecked_call import call_unchecked
 from ironcurtain.session.events import CallBegan, CallEnded, EventListener
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
@@ -146,7 +147,7 @@ class EnforcedToolset(AbstractToolset[None]):
         self._tell(CallBegan(id_, listed.server, listed.name, arguments))
         self._recorded.record = None
         try:
-            result = await self._called(listed.name, arguments)
+            result = await call_unchecked(self._client, listed.name, arguments)
             failed, content = result.is_error is True, _content(result)
         except MCPError as error:
             failed, content = True, [str(error)]
@@ -155,17 +156,6 @@ class EnforcedToolset(AbstractToolset[None]):
         if failed:
             raise ToolFailed(text)
         return text if all(isinstance(part, str) for part in content) else content
-
-    async def _called(self, name: str, arguments: dict[str, JsonValue]) -> types.CallToolResult:
-        """Call a tool; return its result, whether or not that is of the form that its server promised.
-
-        The client's own way holds it to the server's schema: what does not fit would end the turn, and a
-        pattern in there could keep us for ever.
-        """
-        params = types.CallToolRequestParams(name=name, arguments=arguments)
-        return await self._client.session.send_request(
-            types.CallToolRequest(params=params), types.CallToolResult
-        )
 
     def _ended(self, id_: str, listed: _Listed, seconds: float, text: str) -> CallEnded:
         record = self._recorded.record

@@ -46,6 +46,8 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults
 from ironcurtain.servers.connect import LastWords, cause
 from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT
+from ironcurtain.servers.unchecked_call import call_unchecked
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct, replace
 
@@ -262,9 +264,11 @@ class _Attack:
             tell=tell,
             opened=connect_pipes,
         )
+        client = Client(streams, mode="auto", cache=None, list_roots_callback=roots)
         try:
-            async with Client(streams, mode="auto", cache=None, list_roots_callback=roots) as client:
+            async with asyncio.timeout(DEFAULT_TIMEOUT) as limit, client:
                 await client.list_tools()
+                limit.reschedule(None)  # each call has a limit of its own
                 isolation = launcher.state(server).isolation
                 for call in calls:
                     stray, is_answer = await self._send(client, call)
@@ -272,6 +276,8 @@ class _Attack:
                     strays += [stray] if stray is not None else []
         except IronCurtainError:
             raise
+        except TimeoutError:
+            raise words.failed(server, "gave no answer in time") from None
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
             raise words.failed(server, f"failed: {cause(error)}") from None
         return _Outcome(isolation, strays, answered)
@@ -281,7 +287,7 @@ class _Attack:
         call, decision = permitted.call, permitted.decision
         sent = decision.arguments or {}
         async with asyncio.timeout(_SECONDS):
-            result = await client.call_tool(call.tool, sent)
+            result = await call_unchecked(client, call.tool, sent)
         text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
         changed = list(self._scratch.changed(self._files))
         touched = {
