@@ -180,7 +180,9 @@ class DirectRequests(Outbound):
             return None
         if not isinstance(parsed, dict) or "method" in parsed or _OUTCOMES.isdisjoint(parsed):
             return None
-        number = _number_of(parsed.get("id"))
+        id_ = parsed.get("id")
+        # Languages whose numbers are all doubles may write them so; the protocol has integers.
+        number = _number_of(int(id_) if isinstance(id_, float) and id_.is_integer() else id_)
         return RawResult(number, None) if number is not None and number in self._waiting else None
 
     def expects(self, id_: object) -> bool:

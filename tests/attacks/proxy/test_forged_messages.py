@@ -199,6 +199,23 @@ def test_progress_of_an_answer_beyond_every_number(raw: RawClient) -> None:
     assert (answer["id"], is_refused(answer)) == (9, False)
 
 
+UNREADABLE = (
+    r'"id": %d, "result": {"action": "accept", "content": {"name": "cut \ud83d"}}',
+    '"id": %d.0, "result": {"action": "decline"}',
+    '"id": %d, "result": {"action": 5}',
+    '"id": %d, "result": []',
+    '"id": %d, "error": "no"',
+)
+
+
+@pytest.mark.parametrize("answer", UNREADABLE)
+def test_an_answer_to_a_question_that_cannot_be_read_ends_the_question(raw: RawClient, answer: str) -> None:
+    raw.write(ASKS)
+    raw.write(f'{{"jsonrpc": "2.0", {answer % raw.read()["id"]}}}')
+    ended = raw.read()
+    assert (ended["id"], is_refused(ended)) == (9, True)
+
+
 def test_a_call_in_one_breath_with_another_greeting(tmp_path: Path) -> None:
     client = RawClient(Place(tmp_path.resolve(), None, "mcp/elicitation"))
     assert not is_refused(client.ask(2, "tools/call", called("greeted once")))

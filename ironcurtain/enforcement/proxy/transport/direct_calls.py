@@ -165,6 +165,13 @@ class DirectCalls:
                 return True
         return False
 
+    def takes_unreadable(self, line: bytes) -> bool:
+        """Take an answer that no parser of the protocol takes; tell whether it was one to a question here."""
+        answer = self._requests.unreadable_answer_in(line)
+        if answer is not None:
+            self._requests.answered(answer)
+        return answer is not None
+
     def heard(self, message: types.JSONRPCMessage) -> bool:
         """Take a message that concerns a call or a question here; tell whether the SDK needs not see it."""
         match message:

@@ -58,7 +58,8 @@ async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIte
                 try:
                     message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except ValueError:
-                    await writer.write(_parse_failed(line))
+                    if not direct.takes_unreadable(line):
+                        await writer.write(_parse_failed(line))
                     continue
                 if direct.heard(message):
                     continue
