@@ -12,7 +12,8 @@ import importlib
 import os
 import stat
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar, get_args
@@ -180,6 +181,16 @@ def absolute(path: str | Path) -> str:
     return text if text.startswith(("/", "~")) else f"{Path.cwd()}/{text}"
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Have errors of the system name a file: what is written to one that is open fails without a name."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int, int] | None = None) -> None:
     """Write a file so that readers see the old content or the new, also after a crash.
 
@@ -195,7 +206,7 @@ def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with naming(path), os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             if owner is not None:

@@ -14,7 +14,7 @@ from ironcurtain.errors import FileError
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.config_model import Server
 from ironcurtain.system import assets
-from ironcurtain.system.files import atomic_write
+from ironcurtain.system.files import atomic_write, naming
 from ironcurtain.system.structs import Struct
 
 _STARTER = Path(__file__).parent / "starter"
@@ -166,7 +166,7 @@ def _write_new(path: Path, data: bytes, mode: int) -> bool:
     except NotADirectoryError:
         raise FileError("a part of this path is no directory", where=str(path.parent)) from None
     try:
-        with stream:
+        with naming(path), stream:
             stream.write(data)
     except BaseException:
         path.unlink()  # half a file would be kept by the next run

@@ -210,6 +210,20 @@ def test_a_full_disk_while_publishing(small_disk: Path, project: Path, inside: I
     assert {name: data for name, data in tree(small_disk).items() if not name.endswith(".lock")} == before
 
 
+@pytest.mark.parametrize(
+    ("command", "first"), [(("init",), "constitution.md"), (("schema", "--write"), "agent-view.json")]
+)
+def test_a_full_disk_is_told_with_the_file_that_it_has_no_room_for(
+    small_disk: Path, inside: Inside, command: tuple[str, ...], first: str
+) -> None:
+    (small_disk / "other").write_bytes(b"x" * (256 << 10))
+    ended = inside(*command, str(small_disk / "policy"), cwd=small_disk)
+    assert ended.code == 3
+    told = ended.err.splitlines()
+    assert told[0] == "error[IC3403]: No space left on device"
+    assert told[1] == f"  --> policy/{first}"
+
+
 def test_a_full_disk_for_what_is_printed(project: Path) -> None:
     (project / "mcp-servers.json").write_text('{"mcpServers": {"notes": {"tools": "tools.json"}}}')
     if not Path("/dev/full").exists():
