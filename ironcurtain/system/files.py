@@ -13,7 +13,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar, get_args
@@ -126,14 +126,16 @@ def read_token(path: Path) -> str:
 
 
 def has_content(path: Path) -> bool:
-    """Tell whether there is a file that says something.
+    """Tell whether there is something other than an empty file or directory.
 
-    An empty one may stand in for one that is not there and that a running, contained server must not make.
+    An empty directory may stand in for a file that a running, contained server must not make.
     """
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
+    if stat.S_ISDIR(status.st_mode):
+        return any(path.iterdir())
     return not (stat.S_ISREG(status.st_mode) and status.st_size == 0)
 
 
@@ -213,6 +215,8 @@ def atomic_write(path: Path, data: bytes, *, mode: int = 0o644, owner: tuple[int
                 os.fchown(stream.fileno(), *owner)
             os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
+        with suppress(OSError):
+            path.rmdir()  # an empty directory may stand in for the file, as `has_content` says
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -1,9 +1,10 @@
 """Starting a server inside the sandbox: its private directory, the command that starts it, and its end.
 
 The private directory holds what the sandbox's program reads, and placeholder mounts. A placeholder keeps a
-server from creating a protected path that is not there yet: something empty, mounted read-only in its place.
-Such a mount goes with what is below it, for every server that has it, so it stays until the last of these
-servers has ended.
+server from creating a protected path that is not there yet: something mounted read-only in its place. Such a
+mount goes with what is below it, for every server that has it, so it stays until the last of these servers
+has ended, and people see it, too. So it is an empty directory, of which git takes no notice; where git itself
+would read a file, a file that says nothing to git.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from pydantic import TypeAdapter
 
 from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs
+from ironcurtain.enforcement.sandbox.reach.repositories import is_same_with_commondir
 from ironcurtain.errors import FileError, ServerFailedError
 from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.system import private_runtime
+from ironcurtain.system.files import read_regular
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
 from ironcurtain.system.structs import Struct
@@ -78,10 +81,8 @@ def contained(
         FileError, OSError: If the private files cannot be made.
     """
     # Where there are no mounts, what is not there is held by a rule of the runtime instead.
-    with private_workspace(list(profile.deny_write) if programs.bwrap is not None else []) as (
-        workspace,
-        standing,
-    ):
+    absent = profile.deny_write if programs.bwrap is not None else ()
+    with private_workspace(absent, profile.git_files) as (workspace, standing):
         for name in _OPEN:
             (workspace / name).mkdir(mode=0o700)
         directory = Path(start.cwd or Path.cwd())
@@ -174,13 +175,14 @@ def _literals(paths: Iterable[Path]) -> list[JsonValue]:
 
 _KIND = "server"
 _ABSENT = "absent.json"
-_FILES = {"config": "", "commondir": ".\n"}
-"""Names without a suffix that are files, and what stands in for them: an empty `commondir` would stop git."""
+_COMMON = "commondir"
+_SAME = ".\n"
+"""In the place of `commondir`, the git directory itself: git would stop at an empty one."""
 _PATHS = TypeAdapter(list[str])
 
 
 @contextmanager
-def private_workspace(held: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]:
+def private_workspace(held: Iterable[Path], files: Iterable[Path] = ()) -> Iterator[tuple[Path, list[Path]]]:
     """Sweep, then yield a new private directory and what to hold in the stead of some places.
 
     This waits for other processes and removes whatever the server leaves: do it in a thread.
@@ -188,6 +190,7 @@ def private_workspace(held: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]
     Args:
         held: Places that must not change, each there or not. What is not there is given a stand-in, or the
             nearest directory above it is that is not there either.
+        files: Those of them that git reads as files.
 
     Raises:
         FileError: If the place of all such directories is not ours alone.
@@ -197,7 +200,7 @@ def private_workspace(held: Iterable[Path]) -> Iterator[tuple[Path, list[Path]]]
         _end(left, lock)
     workspace, lock = private_runtime.claim(_KIND)
     try:
-        yield workspace, _stand_in_for(held, workspace)
+        yield workspace, _stand_in_for(held, {*files}, workspace)
     finally:
         _end(workspace, lock)
 
@@ -208,32 +211,39 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _stand_in_for(held: Iterable[Path], workspace: Path) -> list[Path]:
+def give_up_harmful(held: Iterable[Path]) -> None:
+    """Remove each `commondir` that we made where git would be another one with it by now.
+
+    The configuration that says so was written since. Until its next start a server can make its own.
+    """
+    for path in held:
+        if path.name == _COMMON and stands_in(path) and not is_same_with_commondir(path.parent):
+            path.unlink(missing_ok=True)
+
+
+def _stand_in_for(held: Iterable[Path], files: set[Path], workspace: Path) -> list[Path]:
     """Make stand-ins and note them in the server's directory; return what is there to be held."""
-    wanted = sorted({*held}, reverse=True)  # of two with one stand-in the upper counts
+    wanted = {*held}
     if not wanted:
         return []
     with private_runtime.turn():
-        standing = {_standing(path): path for path in wanted}
-        shared = _of_the_living() & {str(path) for path in standing}
+        living = _of_the_living()
+        standing = {_standing(path, living) for path in wanted}
+        shared = living & {str(path) for path in standing}
         new = {path for path in standing if not os.path.lexists(path)}
         write_private(workspace / _ABSENT, json.dumps(sorted(shared | {str(path) for path in new})))
-        closed = {path for path in new if not _made(path, directory=_is_directory(standing[path], path))}
-    return sorted(standing.keys() - closed)
+        closed = {path for path in new if not _made(path, directory=path not in files)}
+    return sorted(standing - closed)
 
 
-def _standing(path: Path) -> Path:
+def _standing(path: Path, living: set[str]) -> Path:
     """Return the path itself, or what has to be held so that it cannot come into being."""
+    if (shared := next((each for each in reversed(path.parents) if str(each) in living), None)) is not None:
+        return shared
     below, here = path, path
     while not os.path.lexists(here):
         below, here = here, here.parent
     return below if here.is_dir() or here == path else here
-
-
-def _is_directory(path: Path, standing: Path) -> bool:
-    """Tell whether a directory stands in: for questions and hooks, so that people can write there."""
-    is_file = path.name in _FILES or "config" in path.name  # as git's configuration may include
-    return path == standing and not path.suffix and not is_file
 
 
 def _made(path: Path, *, directory: bool) -> bool:
@@ -242,7 +252,7 @@ def _made(path: Path, *, directory: bool) -> bool:
         if directory:
             path.mkdir(mode=0o755)
         else:
-            write_private(path, _FILES.get(path.name, ""))
+            write_private(path, _content(path))
     return os.path.lexists(path)
 
 
@@ -279,15 +289,22 @@ def _remove_stand_ins(workspace: Path) -> None:
                 _remove_stand_in(Path(path))
 
 
-def _is_ours(path: Path, size: int) -> bool:
-    """Tell whether nobody has written to a stand-in."""
-    made = _FILES.get(path.name, "").encode()
-    return size == len(made) and path.read_bytes() == made
+def _content(path: Path) -> str:
+    """Return what a stand-in holds that is a file."""
+    return _SAME if path.name == _COMMON else ""
+
+
+def stands_in(path: Path) -> bool:
+    """Tell whether a file is a stand-in, or as one that nobody has written to."""
+    try:
+        return read_regular(path, max_bytes=len(_SAME)) == _content(path).encode()
+    except OSError:
+        return False
 
 
 def _remove_stand_in(path: Path) -> None:
-    status = path.lstat()
-    if stat.S_ISREG(status.st_mode) and _is_ours(path, status.st_size):
-        path.unlink()
-    elif stat.S_ISDIR(status.st_mode):
+    kind = stat.S_IFMT(path.lstat().st_mode)
+    if kind == stat.S_IFDIR:
         path.rmdir()  # it stays where somebody has put something there
+    elif kind == stat.S_IFREG and stands_in(path):
+        path.unlink()

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from ironcurtain.decision.protected_paths import GIT_DIRECTORY
 from ironcurtain.enforcement.sandbox.programs import program_places
 from ironcurtain.enforcement.sandbox.reach.opened import Kept, Opened, is_in, opened_by, personal_places
 from ironcurtain.enforcement.sandbox.reach.reach import WITHOUT_POLICY, Reach
@@ -85,6 +86,7 @@ class Profile(Struct):
         deny_read: What cannot be read.
         allow_write: What can be written.
         deny_write: What of that cannot.
+        git_files: What of that git reads as files, there or not.
         allowed_domains: Hosts that can be contacted, `*.` for subdomains, some with a port.
         denied_domains: Those of these that cannot.
         sealed: Hidden directories that are shown empty and read-only. Were they writable, a server would keep
@@ -95,6 +97,7 @@ class Profile(Struct):
     deny_read: tuple[Path, ...] = ()
     allow_write: tuple[Path, ...] = ()
     deny_write: tuple[Path, ...] = ()
+    git_files: tuple[Path, ...] = ()
     allowed_domains: tuple[str, ...] = ()
     denied_domains: tuple[str, ...] = ()
     sealed: tuple[Path, ...] = ()
@@ -123,13 +126,15 @@ def build_profile(
     if sys.platform == "darwin":
         _check_running(name, found.writable)
     readable = _readable(found, runtime)
-    held = _held(found, inputs, found.program if programs is None else programs)
+    code = _code(found, inputs.home)
+    held = [*_held(found, inputs, found.program if programs is None else programs), *code]
     allowed, denied = _domains(server, found.reach)
     return Profile(
         allow_read=_existing(readable),
         deny_read=_existing(_hidden(found, readable)),
         allow_write=_existing(found.writable),
         deny_write=(*_inside(held, found.writable, found.session), *_existing(_shared(inputs.home))),
+        git_files=tuple(path for path in code if path.name not in {"hooks", GIT_DIRECTORY}),
         allowed_domains=allowed,
         denied_domains=denied,
         sealed=tuple(path for path in found.personal if path not in found.writable),
@@ -234,10 +239,10 @@ def _held(found: _Found, inputs: SandboxInputs, programs: Iterable[Path]) -> lis
     opened = found.opened
     return [
         *_once([*_without_running(inputs.protected), *found.ours], opened.held, found.named),
+        *(path for path in opened.held if path not in found.wanted.allow_write),
         *found.wanted.deny_write,
         *opened.kept,
         *inputs.held,
-        *_code(found, inputs.home),
         *[path for path in programs if is_in(path, opened.writable)],
     ]
 
@@ -250,7 +255,7 @@ def _code(found: _Found, home: Path) -> list[Path]:
     written = found.wanted.allow_write
     strange = [] if found.reach.repositories else closed_to_strangers(found.writable)
     closed = [path for path in strange if not any(each.is_relative_to(path) for each in written)]
-    code = [*code_of_repositories(found.named, home=home), *found.opened.held]
+    code = [*code_of_repositories(found.named, home=home), *found.opened.code]
     return [*closed, *(path for path in code if not is_in(path, closed) and path not in written)]
 
 

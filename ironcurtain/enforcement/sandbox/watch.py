@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 
-from ironcurtain.enforcement.sandbox.contained_process import ContainedStart
+from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, give_up_harmful
 from ironcurtain.enforcement.sandbox.report import Observation, Report
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
@@ -42,6 +43,7 @@ class SandboxWatch:
         self._report = Report(inside.report, home)
         self.violations: list[str] = []
         self._held = {path: _identity(path) for path in inside.held}
+        self._configured = _written(inside.held)
         self._untold: list[Observation] = []
         self.refused = ""
         states[name] = Confinement("none", "nothing has been seen of its sandbox yet")
@@ -74,9 +76,13 @@ class SandboxWatch:
             await tell(self._name, seen)
 
     def _look_at_held(self) -> None:
+        if (configured := _written(self._held)) != self._configured:
+            self._configured = configured
+            give_up_harmful(self._held)
         for path in [path for path, was in self._held.items() if _identity(path) != was]:
             del self._held[path]
-            what = f"{visible(str(path))} was replaced; the server is kept from it again when it next starts"
+            place = visible(str(path))
+            what = f"{place} was replaced or removed; the server is kept from it again when it next starts"
             self._untold.append(Observation("open", what))
 
 
@@ -86,3 +92,14 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _written(held: Iterable[Path]) -> list[tuple[int, int]]:
+    """Return when the configurations beside each `commondir` were last written."""
+    written = []
+    for path in held:
+        if path.name == "commondir":
+            with suppress(OSError):
+                status = path.with_name("config").stat()
+                written.append((status.st_ino, status.st_mtime_ns))
+    return written

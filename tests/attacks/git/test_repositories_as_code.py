@@ -111,3 +111,21 @@ def test_git_works_where_all_that_is_held(yard: Yard) -> None:
     assert yard.scene.run(script) == ["?? own/", "?? team.gitconfig", "inside", "2", "module"]
     assert git(yard.place, "log", "-1", "--format=%s") == "inside\n"
     assert not (yard.place / ".git" / "commondir").exists()
+
+
+@pytest.mark.parametrize("setting", ["core.worktree", "core.bare"])
+def test_a_repository_that_git_would_take_for_another_is_not_written_at_all(
+    tmp_path: Path, setting: str
+) -> None:
+    """Nothing can stand in for `commondir` there: git would leave that setting aside."""
+    scene = Scene(tmp_path / "scene")
+    own = scene.repository / ".git"
+    git(scene.repository, "config", setting, str(scene.inside) if setting == "core.worktree" else "true")
+    script = f"echo {scene.outside} > {own}/commondir; touch {own}/index {own}/refs/new; echo tried >&2"
+    assert scene.run(script)[-1] == "tried"
+    assert not [name for name in ("commondir", "index", "refs/new") if (own / name).exists()]
+    opened = {"sandbox": {"filesystem": {"allowWrite": [str(own)]}}}
+    script = f"touch {own}/index {own}/config {own}/hooks/new; echo tried >&2"
+    assert scene.run(script, **opened)[-1] == "tried"
+    assert (own / "index").exists(), "its configuration may say so"
+    assert not (own / "hooks" / "new").exists(), "code stays held"

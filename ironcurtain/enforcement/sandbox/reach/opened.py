@@ -104,6 +104,7 @@ class Opened(Struct):
         writes: What can be written because rules name it.
         of_home: What can be written because a rule names no place, or names the whole home.
         held: What lies in `of_home` and is not written.
+        code: What of repositories there is not.
         kept: What is there in `writes` and is not written.
         hidden: What no rule lets be read, and that would be open.
     """
@@ -113,6 +114,7 @@ class Opened(Struct):
     writes: tuple[Path, ...]
     of_home: tuple[Path, ...]
     held: tuple[Path, ...]
+    code: tuple[Path, ...]
     kept: tuple[Path, ...]
     hidden: tuple[Path, ...]
 
@@ -128,18 +130,20 @@ def opened_by(reach: Reach, home: Path, real: Callable[[Iterable[str]], list[Pat
     unwritten = (*kept.unread, *kept.unwritten)
     of_home: tuple[Path, ...] = ()
     held: list[Path] = []
+    code: tuple[Path, ...] = ()
     never = real(reach.writes.never)
     if reach.writes.anywhere or _is_large(writes, home):
         named = [path for path in never if not is_in(path, writes)]
         entries = [path for path in files_of_home(home) if not is_in(path, [*unwritten, *named])]
         searched = searched_within([path for path in entries if not _is_taken(path, kept)], home)
-        of_home, held = searched.roots, [*named, *kept.projects, *searched.code]
+        of_home, held, code = searched.roots, [*named, *kept.projects], searched.code
     return Opened(
         anywhere=reach.reads.anywhere,
         reads=tuple(path for path in reads if not is_in(path, kept.unread)),
         writes=tuple(path for path in writes if not is_in(path, unwritten) and not home.is_relative_to(path)),
         of_home=of_home,
         held=tuple(path for path in held if is_in(path, of_home)),
+        code=tuple(path for path in code if is_in(path, of_home)),
         kept=tuple(path for path in never if path not in writes and is_in(path, writes) and path.exists()),
         hidden=tuple(_hidden(reach, real, [*reads, *writes])),
     )

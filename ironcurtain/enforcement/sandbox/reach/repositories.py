@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,15 +21,20 @@ _MOST_BYTES = 1 << 20
 _GIT_DIRECTORIES = (frozenset({"HEAD", "objects", "refs"}), frozenset({"HEAD", "commondir"}))
 """What git takes for a git directory, whatever its name is."""
 _OF_A_GIT_DIRECTORY = frozenset().union(*_GIT_DIRECTORIES)
+_UNREAD_WITH_COMMONDIR = re.compile(
+    rb"""(?:^|\])\s*(?:worktree\b|bare\b(?!\s*=\s*"?(?:false|no|off|0)\b))""", re.IGNORECASE | re.MULTILINE
+)
+"""Settings of a repository, `core.worktree` and `core.bare`, that git does not read where `commondir` is."""
 
 
 def code_of_repositories(roots: Iterable[Path], *, home: Path) -> list[Path]:
     """Return what is code in every repository at or below some directories, sorted, there or not.
 
     That is its hooks and configuration, what its configuration includes, and what names another directory
-    where git would look for these: `commondir`, a `.git` that is a file. The repositories of its submodules
-    and of the work trees that were added to it are looked at, too. Directories more than 6 levels down, and
-    more than 20,000 in all, are not.
+    where git would look for these: `commondir`, a `.git` that is a file. A git directory in which `commondir`
+    must not come into being stands there as a whole where git would not be the same with one. The
+    repositories of its submodules and of the work trees that were added to it are looked at, too. Directories
+    more than 6 levels down, and more than 20,000 in all, are not.
     """
     return sorted({path for root in roots for path in _below(root, str(home), _Seen())})
 
@@ -139,13 +145,30 @@ def _names(directory: Path) -> list[str]:
 
 def _code(repository: Path, home: str) -> Iterator[Path]:
     """Yield what is code in a git directory, and in those that it holds."""
-    yield from (repository / name for name in ("hooks", "config", "commondir"))
+    yield from (repository / name for name in ("hooks", "config"))
+    common = repository / "commondir"
+    yield common if os.path.lexists(common) or is_same_with_commondir(repository) else repository
     yield from _configured(repository, home)
     for tree in _directories(repository / "worktrees"):
         yield from (tree / name for name in ("commondir", "gitdir") if (tree / name).exists())
         yield from _configured(tree, home)
     for module in _modules(repository / "modules", _MODULE_DEPTH):
         yield from _code(module, home)
+
+
+def is_same_with_commondir(repository: Path) -> bool:
+    """Tell whether git does in a git directory what it does with a `commondir` there that names the same one.
+
+    With one, git takes the directory for that of an added work tree and leaves settings aside by which it
+    would know its own: a commit could then record the deletion of every file.
+    """
+    try:
+        config = read_regular(repository / "config", max_bytes=_MOST_BYTES)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return _UNREAD_WITH_COMMONDIR.search(config) is None
 
 
 def _configured(repository: Path, home: str) -> Iterator[Path]:

@@ -19,6 +19,7 @@ from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey
 from ironcurtain.enforcement.sandbox.report import Observation, Report
 from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.system.files import atomic_write
 from ironcurtain.system.private_runtime import runtime_directory, turn
 from ironcurtain.system.structs import replace
 
@@ -67,18 +68,22 @@ def held_in(inside: ContainedStart) -> set[str]:
 
 
 def test_what_is_not_there_has_an_empty_stand_in_for_a_while(tmp_path: Path) -> None:
-    files = {"there.yaml", "file.yaml", "a", "config", "used.yaml"}
-    there, file, deep, used = (tmp_path / name for name in ("there.yaml", "file.yaml", "a/b/c", "used.yaml"))
-    directory, config = tmp_path / "questions", tmp_path / "config"
+    directories = {"file.yaml", "a", "questions", "used"}
+    there, file, deep, used = (tmp_path / name for name in ("there.yaml", "file.yaml", "a/b/c", "used"))
+    directory, config, team = (tmp_path / name for name in ("questions", "config", "team"))
     there.write_text("")
-    held = profile(there, file, deep, used, config, directory, directory / "1.json")
-    with contained(ServerStart(command="x"), held, PROGRAMS) as inside:
-        assert held_in(inside) == {str(tmp_path / name) for name in (*files, "questions")}
-        assert {path.name for path in tmp_path.iterdir() if path.is_file()} == files
+    held = (there, file, deep, used, config, team, directory, directory / "1.json")
+    with contained(
+        ServerStart(command="x"), Profile(deny_write=held, git_files=(config, team)), PROGRAMS
+    ) as inside:
+        files = {"there.yaml", "config", "team"}
+        assert held_in(inside) == {str(tmp_path / name) for name in directories | files}
+        assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == directories
         assert not any(path.stat().st_size for path in tmp_path.iterdir() if path.is_file())
-        assert list(directory.iterdir()) == []
-        used.write_text("the user's own")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["there.yaml", "used.yaml"]
+        assert not list(tmp_path.glob("*/*"))
+        (used / "more").write_text("the user's own")
+        team.write_text("the user's own")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["team", "there.yaml", "used"]
 
 
 def test_what_people_put_into_a_stand_in_stays(tmp_path: Path) -> None:
@@ -94,7 +99,7 @@ def test_a_stand_in_stays_until_the_last_server_that_has_it_ends(tmp_path: Path)
         with contained(start, profile(deep), PROGRAMS):
             other = second.enter_context(contained(start, profile(deep), PROGRAMS))
             assert str(tmp_path / "a") in held_in(other)
-        assert (tmp_path / "a").is_file()
+        assert (tmp_path / "a").is_dir()
     assert not list(tmp_path.iterdir())
 
 
@@ -152,14 +157,13 @@ def test_a_start_waits_for_others_beside_the_loop_and_what_is_replaced_is_told(t
                 assert not started.is_set()
             with anyio.fail_after(60):
                 await started.wait()
-            (scene.inside / "new").touch()
-            (scene.inside / "new").replace(scene.inside / "absent.yaml")
+            atomic_write(scene.inside / "absent.yaml", b"the user's own")
             with anyio.fail_after(60):
                 await seen.wait()
 
     anyio.run(beside)
     assert [(one.kind, one.text.partition(";")[0]) for one in told] == [
-        ("open", f"{scene.inside}/absent.yaml was replaced")
+        ("open", f"{scene.inside}/absent.yaml was replaced or removed")
     ]
 
 

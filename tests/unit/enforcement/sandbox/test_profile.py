@@ -132,7 +132,9 @@ def test_hooks_and_configuration_of_every_repository_are_code(tmp_path: Path) ->
             root / place / name
             for place in ("bare", "deep/er/two/.git", "one/.git")
             for name in ("commondir", "config", "hooks")
+            if (place, name) != ("bare", "commondir")
         ),
+        root / "bare",  # as a whole: with a `commondir`, git would not know that it is bare
         root / "tree" / ".git",
     ]
     assert code_of_repositories([root], home=root) == sorted(expected)
