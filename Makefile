@@ -28,7 +28,7 @@ demo: setup ## Compile the shipped constitution, verify it, decide calls, and le
 
 test: setup browser $(WHATWG)/toascii.json ## Run every test.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$$(ls -d "$(CURDIR)/$(WHATWG)" 2> /dev/null)" \
-		$(BIN)/python tests/whole_run.py -n $(JOBS) --dist worksteal -m "not bench"
+		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench"
 
 check: installed ## Lint, types, layers, Rego and Markdown, in under a minute.
 	@$(BIN)/ruff check --quiet .
