@@ -18,7 +18,7 @@ from typing import BinaryIO, NoReturn, TypeVar
 
 from ironcurtain.errors import SystemFailedError
 from ironcurtain.system.background import Once, ended_by, in_background
-from ironcurtain.system.interrupts import interrupts_held
+from ironcurtain.system.interrupts import interrupts_masked
 
 T = TypeVar("T")
 
@@ -42,16 +42,16 @@ def in_fork(work: Callable[[], T]) -> Iterator[Callable[[], T]]:
         return
     (reads, answers), (waited, waits) = os.pipe(), os.pipe()
     # A fork that has just begun would end all that the process before it is to end.
-    with interrupts_held() as let_in:
+    with interrupts_masked() as unmask:
         process = os.fork()
         if process == 0:
-            _be_fork(work, answers, waited, others=(reads, waits), let_in=let_in)
+            _be_fork(work, answers, waited, others=(reads, waits), unmask=unmask)
         os.close(answers)
         os.close(waited)
         answer, waiting = open(reads, "rb"), open(waits, "wb", buffering=0)  # noqa: PTH123, SIM115 - handles
         outcome = Once(partial(_outcome, answer, waiting))
         try:
-            let_in()
+            unmask()
             yield lambda: _result(outcome())
         finally:
             waiting.close()
@@ -65,10 +65,10 @@ def _be_fork(
     waited: int,
     *,
     others: tuple[int, ...],
-    let_in: Callable[[], object],
+    unmask: Callable[[], object],
 ) -> NoReturn:
     try:
-        let_in()
+        unmask()
         for end in others:  # else what is closed there would stay open here
             os.close(end)
         with in_background(partial(_answer, work, answers)) as answered:

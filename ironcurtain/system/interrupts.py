@@ -1,18 +1,18 @@
-"""Interrupts where none can be raised, or none may come: they are raised a moment later.
+"""Ctrl-C where Python can raise nothing, or where nothing may be raised: it is raised a moment later.
 
 Ctrl-C raises KeyboardInterrupt wherever the main thread is. In a finalizer, in a callback of a weak reference
-(each import has one) or in a library's compiled code that cannot fail (pydantic's, while it builds a model)
-Python prints it and goes on, and what was to end would do all that it had to do.
+(each import has one) or in a library's compiled code that cannot fail Python prints it and goes on, and what
+was to end would do all that it had to do.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from types import FrameType
 
 _MOMENT = 0.01
 """Seconds until it is raised again: by then, what could not raise it has mostly returned."""
@@ -20,52 +20,62 @@ _MOMENT = 0.01
 
 @contextmanager
 def interrupts_kept() -> Iterator[None]:
-    """Let no interrupt be lost while the block runs.
+    """Let no interrupt of the main thread be lost while the block runs.
+
+    The kernel's timer raises it again, wherever the thread computes or waits by then. It needs no thread and
+    no lock, in which a second interrupt could be lost like the first.
 
     Raises:
         KeyboardInterrupt: As any interrupt does; at the end of the block, if one is still to be raised again.
     """
-    again: list[threading.Timer] = []
-    tell = sys.unraisablehook
+    report = sys.unraisablehook
+    is_lost = False
+    timer = ExitStack()
 
     def keep(unraisable: sys.UnraisableHookArgs) -> None:
+        nonlocal is_lost
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-            tell(unraisable)
+            report(unraisable)
             return
-        # By another thread: raised from here, it would be lost once more.
-        again.append(threading.Timer(_MOMENT, _interrupt))
-        again[-1].start()
+        is_lost = True
+        timer.callback(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, raise_again))
+        timer.callback(signal.setitimer, signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+
+    def raise_again(_: int, frame: FrameType | None) -> None:
+        nonlocal is_lost
+        if _is_below(keep, frame):  # raised there, it would be lost
+            signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+        elif is_lost:
+            is_lost = False
+            raise KeyboardInterrupt
 
     sys.unraisablehook = keep
     try:
         yield
     finally:
-        sys.unraisablehook = tell
-        late = [each for each in again if each.is_alive()]
-        for each in late:
-            each.cancel()
-            each.join()  # one that could not be cancelled any more raises here
-        if late:
+        with timer:
+            sys.unraisablehook = report
+        if is_lost:
             raise KeyboardInterrupt
 
 
 @contextmanager
-def interrupts_held() -> Iterator[Callable[[], object]]:
+def interrupts_masked() -> Iterator[Callable[[], object]]:
     """Let no interrupt into this thread while the block runs; one that comes is raised at its end.
 
     Yields:
-        What lets them in before, in this thread or in one or a fork that was begun meanwhile.
+        Unmasks them before, in this thread or in one or a fork that was begun meanwhile.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    let_in = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
+    unmask = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
     try:
-        yield let_in
+        yield unmask
     finally:
-        let_in()
+        unmask()
 
 
-def _interrupt() -> None:
-    """Send the main thread what Ctrl-C does, which ends its waiting, too."""
-    main = threading.main_thread().ident
-    assert main is not None  # noqa: S101 - it runs
-    signal.pthread_kill(main, signal.SIGINT)
+def _is_below(function: Callable[..., object], frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    return frame is not None

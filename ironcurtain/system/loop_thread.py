@@ -12,7 +12,7 @@ from functools import partial
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from ironcurtain.system.interrupts import interrupts_held
+from ironcurtain.system.interrupts import interrupts_masked
 from ironcurtain.system.structs import Struct
 
 _PATIENCE = 30.0
@@ -32,10 +32,10 @@ def loop_thread() -> Iterator[BlockingPortal]:
         What has the loop do something.
     """
     opened: Future[_Loop] = Future()
-    with interrupts_held() as let_in:
+    with interrupts_masked() as unmask:
 
         def work() -> None:
-            let_in()  # else what is started from here would hear of none
+            unmask()  # else what is started from here would hear of none
             try:
                 anyio.run(_serve, opened)
             except BaseException as error:  # noqa: BLE001 - raised where the loop is waited for
@@ -46,7 +46,7 @@ def loop_thread() -> Iterator[BlockingPortal]:
         thread.start()
         loop = opened.result()
         try:
-            let_in()
+            unmask()
             yield loop.portal
             loop.end()
             thread.join()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from threading import Event
 
 import pytest
+from e2e.program import ROOT
 
 from ironcurtain.system.interrupts import interrupts_kept
 
@@ -60,3 +62,32 @@ def test_other_errors_are_told_as_before(monkeypatch: pytest.MonkeyPatch) -> Non
         Finalized(error)
     assert told == [error]
     assert sys.unraisablehook is tell
+
+
+INTERRUPTED = """
+import signal, threading
+from ironcurtain.system.interrupts import interrupts_kept
+
+class Finalized:
+    def __del__(self):
+        sum(range(200))
+
+def finalizes():
+    while True:
+        Finalized()
+
+main = threading.get_ident()
+for moment in range(1, 300):
+    interrupt = threading.Timer(moment * 1e-4, signal.pthread_kill, (main, signal.SIGINT))
+    try:
+        interrupt.start()
+        with interrupts_kept():
+            finalizes()
+    except KeyboardInterrupt:
+        interrupt.join()
+"""
+
+
+def test_it_is_raised_whenever_it_comes_to_what_is_mostly_in_finalizers() -> None:
+    program = [sys.executable, "-c", INTERRUPTED]
+    subprocess.run(program, cwd=ROOT, stderr=subprocess.DEVNULL, timeout=300, check=True)
