@@ -63,16 +63,18 @@ class OpaProcess:
             EngineFailedError: If it cannot be started.
         """
         try:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())),
-                *command,
-                cwd=cwd,
-                env=dict(environment),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
-            )
+            # Cancelled within it, asyncio would leave a task and the program to whoever ends the loop.
+            with anyio.CancelScope(shield=True):
+                process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())),
+                    *command,
+                    cwd=cwd,
+                    env=dict(environment),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.STDOUT,
+                    start_new_session=True,
+                )
         except OSError as error:
             raise EngineFailedError(f"OPA could not be started: {visible(str(error))}") from error
         return cls(process)

@@ -95,9 +95,10 @@ class Command(SecretStruct):
         """
         launcher = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), self.program, *arguments]
         try:
-            process = await anyio.open_process(
-                launcher, stdin=-3, cwd=self.cwd, env=dict(self.env), start_new_session=True
-            )
+            with anyio.CancelScope(shield=True):  # cancelled within it, it would leave what it has started
+                process = await anyio.open_process(
+                    launcher, stdin=-3, cwd=self.cwd, env=dict(self.env), start_new_session=True
+                )
         except OSError as error:
             raise CommandFailedError(f"it cannot be started: {error.strerror}") from None
         assert process.stdout is not None and process.stderr is not None  # noqa: S101, PT018 - both are pipes

@@ -98,6 +98,12 @@ class ServerProcess:
         Raises:
             ServerFailedError: If it cannot be started.
         """
+        with anyio.CancelScope(shield=True):  # cancelled within it, it would leave what it has started
+            started = await cls._start(start, limits)
+        return started  # noqa: RET504 - type checkers take a scope for what may swallow an error
+
+    @classmethod
+    async def _start(cls, start: ServerStart, limits: PipeLimits) -> ServerProcess:
         theirs, ours = os.pipe()
         try:
             process = await asyncio.create_subprocess_exec(
