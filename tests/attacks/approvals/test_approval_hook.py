@@ -206,10 +206,12 @@ def test_a_hook_that_hangs_holds_up_no_call_and_no_end(tmp_path: Path) -> None:
 def test_a_hook_that_hangs_is_ended_and_the_next_request_is_told(tmp_path: Path) -> None:
     said, out = list[str](), tmp_path / "runs"
     with hook(f"sh -c 'echo run >> {out}; exec sleep 1000'", said, seconds=1.0) as opened:
-        opened.tell(written("/srv/1"))
-        opened.tell(written("/srv/2"))
-        wait_for(lambda: out.exists() and out.read_text().count("run") == 2)
+        opened.tell(written())
         wait_for(lambda: said)
+        out.unlink(missing_ok=True)
+        for _ in range(MAX_QUEUED):  # a busy machine may need longer than the limit to start one
+            opened.tell(written())
+        wait_for(out.exists)
     assert said == ["the command of --on-approval: it did not end within 1 s, and was ended"]
 
 
@@ -225,14 +227,15 @@ def test_a_hook_that_floods() -> None:
 def test_a_hook_that_forks_what_stays(tmp_path: Path) -> None:
     """Daemons of sessions of their own, whose parents have ended."""
     said, pids = list[str](), tmp_path / "pids"
+    pids.touch()  # of a file that is not there the script would count no lines, and end before its daemons
     daemon = f'sh -c "echo \\$\\$ >> {pids}; exec sleep 1000" > /dev/null 2>&1 &'
     script = tmp_path / "forks"
     script.write_text(
         f"setsid {daemon}\n(setsid {daemon})\n{daemon}\nwhile [ $(wc -l < {pids}) -lt 3 ]; do :; done\n"
     )
-    with hook(f"sh {script}", said) as opened:
+    with hook(f"sh {script}", said, seconds=LONG) as opened:
         opened.tell(written())
-        wait_for(lambda: pids.exists() and len(pids.read_text().splitlines()) == 3)
+        wait_for(lambda: len(pids.read_text().splitlines()) == 3)
         wait_for(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
     assert said == []
 
