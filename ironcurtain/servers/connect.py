@@ -16,6 +16,7 @@ from ironcurtain.errors import ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.system.key_store import filled
+from ironcurtain.system.secret_forms.hiding import without_secrets
 from ironcurtain.system.text import quoted, visible
 
 _LAST_LINES = 5
@@ -91,7 +92,7 @@ def first_of(error: BaseException) -> BaseException:
 
 
 def cause(error: BaseException) -> str:
-    """Return what an exception of the SDK says, escaped; of a group, what its first one says."""
+    """Return what an exception of the SDK says, safe to show; of a group, what its first one says."""
     error = first_of(error)
-    text = visible(str(error)).strip()
+    text = visible(without_secrets(str(error))).strip()
     return f"{text[:300]} ({type(error).__name__})" if text else type(error).__name__

@@ -20,6 +20,7 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.servers.server_process import ServerProcess
+from ironcurtain.system.secret_forms.hiding import without_secrets
 from ironcurtain.system.text import visible
 
 _MAX_WORDS = 4_096
@@ -127,16 +128,18 @@ class ServerPipes(ABC, Generic[M]):
         return "it sent messages without end" if endless else ""
 
     async def listen(self) -> None:
-        """Hand on what the server writes to its standard error, one safe line at a time."""
+        """Hand on what the server writes to its standard error, one safe line without secrets at a time."""
         stderr = self._server.process.stderr
         assert stderr is not None  # noqa: S101 - as above
         rest = b""
         while chunk := await stderr.read(_MAX_WORDS):
             *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines if len(rest) < _MAX_WORDS else [*lines, rest]:
-                if text := line.decode("utf-8", "replace").strip():
+            if len(rest) >= _MAX_WORDS:
+                lines, rest = [*lines, rest], b""
+            # A key goes over several lines.
+            for line in without_secrets(b"\n".join(lines).decode("utf-8", "replace")).split("\n"):
+                if text := line.strip():
                     self._on_words(visible(text[:_MAX_WORDS]))
-            rest = rest if len(rest) < _MAX_WORDS else b""
 
     # -- writing --------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ironcurtain.system.secret_forms.hiding import without_secrets
+
 _LOGGERS = ("ironcurtain", "mcp", "pydantic_ai", "anthropic", "openai", "google_genai", "httpx2", "asyncio")
 _CURRENT: ContextVar[str] = ContextVar("session", default="")
 _HIDDEN = "[secret]"
@@ -39,7 +41,7 @@ class _SessionHandler(logging.FileHandler):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": event.replace(self._secret, _HIDDEN) if self._secret else event,
+            "event": without_secrets(event.replace(self._secret, _HIDDEN) if self._secret else event),
         }
         return json.dumps(line, ensure_ascii=False)
 

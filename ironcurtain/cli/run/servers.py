@@ -13,6 +13,7 @@ import click
 from ironcurtain.cli.options.options import CONFIG, FORMAT, MAX_COST, MODEL, OPA, Number
 from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
+from ironcurtain.system.secret_forms.hiding import words_without_secrets
 from ironcurtain.system.text import counted, printable, visible
 
 if TYPE_CHECKING:
@@ -305,7 +306,8 @@ def _command(name: str, *arguments: str) -> Exit:
 
 
 def _command_words(server: Server) -> tuple[str, ...]:
-    return (server.command, *server.args) if server.command else (server.url or server.tools or "",)
+    words = (server.command, *server.args) if server.command else (server.url or server.tools or "",)
+    return tuple(words_without_secrets(words))
 
 
 def _say(text: str) -> None:

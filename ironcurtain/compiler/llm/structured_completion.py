@@ -16,6 +16,7 @@ from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Quest
 from ironcurtain.errors import ModelFailedError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.secret_forms.hiding import without_secrets
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
@@ -250,4 +251,4 @@ def _words(error: CallError) -> tuple[str, str]:
 def _shown(detail: str, access: ModelAccess) -> str:
     """Return what a server said, safe to show: some repeat the key that they were sent."""
     text = detail.replace(access.secret, "***") if access.secret else detail
-    return visible(text[:_SHOWN_DETAIL])
+    return visible(without_secrets(text)[:_SHOWN_DETAIL])

@@ -6,109 +6,24 @@ shown as `[redacted:DIGEST]`, the beginning of a keyed digest, so that equal val
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
-from itertools import chain, islice
-from typing import Any
-
-import re2
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResourceRecord
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.secret_forms.hiding import hide, is_named_by, suspicious
+from ironcurtain.system.secret_forms.names import names_a_secret, names_secrets
 from ironcurtain.system.structs import SecretStruct
 
-# The forms of keys, tokens and passwords: the rules of a secret scanner, and what these do not know.
-_SCANNER = "secret_rules.json"
-"""Rules of gitleaks, with where they come from, what was changed, and their licence."""
-_KEY = r"(?:BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|BEGIN SSH2 ENCRYPTED PRIVATE KEY)"
-_END = r"END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
-_NAMED = r"passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?"
-_VALUE = r"(?:\"[^\"\r\n]{4,}|'[^'\r\n]{4,}|[^&\s\"',;]{4,})"
-_OWN = (
-    r"(?:\b|_)sk-[A-Za-z0-9_-]{16,}",
-    r"(?:\b|_)(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}",
-    r"(?:\b|_)github_pat_[A-Za-z0-9_]{20,}",
-    r"(?:\b|_)glpat-[A-Za-z0-9_-]{16,}",
-    r"(?:\b|_)(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-    r"(?:\b|_)(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}",
-    r"(?:\b|_)SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
-    r"(?:\b|_)AIza[A-Za-z0-9_-]{30,}",
-    r"(?:\b|_)(?:npm|hf|pypi|rk_live|sk_live|sk_test|pk_live)[_-][A-Za-z0-9_-]{16,}",
-    r"(?:\b|_)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    # A key that does not end is one up to the end of the text.
-    rf"-{{4,5}} ?{_KEY} ?-{{4,5}}(?:(?s:.*?)-{{4,5}} ?{_END} ?-{{4,5}}|(?s:.*))",
-    r"PuTTY-User-Key-File-[0-9](?s:.*)",
-    r"(?i:\b(?:bearer|basic|negotiate)\s+)[A-Za-z0-9._~+/=-]{12,}",
-    r"[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@\"']{0,200}:[^/\s@\"']{1,200}@",
-    rf"(?i:(?:\b|_)(?:{_NAMED}|auth)=)[^&\s\"']{{4,}}",
-    rf"(?i:(?:{_NAMED})[\"']?[ \t]{{0,3}}(?::=|=>|[:=])[ \t]{{0,3}}){_VALUE}",
-)
-
-
-def _token_pattern() -> Any:  # noqa: ANN401 - the library has no type for a pattern
-    """Return the pattern of everything that is a secret by its form alone."""
-    rules = json.loads(files(__package__).joinpath(_SCANNER).read_text())["rules"]
-    return re2.compile("|".join(f"(?:{form})" for form in (*_OWN, *rules.values())))
-
-
-def _name_pattern() -> Any:  # noqa: ANN401 - as above
-    """Return the pattern of names whose values are secrets, whatever their form; it finds the end of one."""
-    return re2.compile(rf"(?i:{_NAMED})(?:\0|$)")
-
-
 _SHOWN = 8
-_MOST = 20_000
-"""A text with so much in it that could be secret is redacted whole: nobody's call may hold up the others."""
-_TOKEN, _SECRET_NAME = _token_pattern(), _name_pattern()
 _LEAST = 4
 """Characters that a value has at least which its name alone makes a secret, as in a text."""
-_LONG, _FOURS, _UNEVEN = (
-    r"[0-9]{12,18}",
-    r"[0-9]{3}(?:[ -][0-9]{4}){3}",
-    r"[0-9]{3}[ -][0-9]{6}[ -][0-9]{4,5}",
-)
-_ROW = r"(?:[ -]?[0-9]){12,18}"
-"""How card numbers go on after their first digit: in groups, beside other numbers, or in any way if alone."""
-_CARD_SHAPE = re2.compile(
-    rf"(?:^|[^0-9])[0-9](?:{_LONG}|{_FOURS}|{_UNEVEN})(?:[^0-9]|$)"
-    rf"|(?:^|[^0-9 -]|[^0-9][ -]|^[ -])[0-9]{_ROW}(?:[^0-9 -]|[ -][^0-9]|[ -]?$)"
-)
-_CARD_FORMS = (
-    re.compile(
-        rf"[0-9](?<![0-9]{{2}})(?=[0-9]{{3}})(?:(?=({_LONG})(?![0-9]))|(?=({_UNEVEN})(?![0-9]))"
-        rf"|(?=({_FOURS})(?![0-9]))(?=({_FOURS}[ -][0-9]{{3}})(?![0-9]))?)"
-    ),
-    re.compile(rf"[0-9](?<![0-9]{{2}})(?<![0-9][ -].)({_ROW})(?![ -]?[0-9])"),
-)
-_ZERO = ord("0")
-_DOUBLED = bytes(sum(divmod(2 * (code - _ZERO), 10)) if 0 <= code - _ZERO <= 9 else 0 for code in range(256))  # noqa: PLR2004
-_DOTTED = re2.compile(r"\b[0-9]{4}\.(?:[0-9]{4}\.){2}[0-9]{1,7}\b|\b[0-9]{4}\.[0-9]{6}\.[0-9]{4,5}\b")
-_SEPARATORS = {
-    **dict.fromkeys(
-        map(ord, "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"), " "
-    ),
-    **dict.fromkeys(map(ord, "\u202f\u205f\u3000\u00b7\u2022\t"), " "),
-    **dict.fromkeys(map(ord, "\u00ad\u2010\u2011\u2012\u2013\u2014\u2212\u30fb"), "-"),
-}
-"""Other blanks and strokes that stand between the groups of a card's number."""
-_SOCIAL = re2.compile(r"\b([0-9]{3})-([0-9]{2})-([0-9]{4})\b")
-_NUMBERS = re2.compile(r"(?:[0-9][^0-9]?){8}[0-9]")
-"""What every number of a card or of social security has: nine digits, each at most one character apart."""
 _BETWEEN = "\0"
 """No letter, digit, `_` or anything that could hide what a text beside it begins or ends with."""
-
-
-@cache
-def suspicious() -> Any:  # noqa: ANN401 - as above
-    """Return what every text has that is or names a secret: most have nothing, and are looked at once."""
-    # Only decisions need it, so it is compiled for the first of them, or shortly after the start.
-    return re2.compile("|".join(f"(?:{each.pattern})" for each in (_TOKEN, _SECRET_NAME, _NUMBERS)))
+_NAMING, _NAMED = ("name", "key", "variable"), "value"
+"""How a list of named values, as of headers or variables, has each name and its value."""
 
 
 class Redaction(SecretStruct):
@@ -126,18 +41,7 @@ class Redaction(SecretStruct):
 
     def text(self, text: str) -> str:
         """Return a text without what looks like a secret."""
-        if not _may_hold_a_secret(text):
-            return text
-        shown, tokens = _TOKEN.subn(lambda found: self.mark(found.group()), text, _MOST)
-        shown, socials = _SOCIAL.subn(self._social, shown, _MOST)
-        cards = _card_places(_plainly(shown))
-        if cards is None or max(tokens, socials) >= _MOST:
-            return self.mark(text)
-        parts, at = [], 0
-        for start, end in cards:
-            parts += [shown[at:start], self.mark(shown[start:end])]
-            at = end
-        return "".join([*parts, shown[at:]])
+        return hide(text, self.mark)
 
     def mark(self, text: str) -> str:
         """Return what stands for a redacted text."""
@@ -146,15 +50,15 @@ class Redaction(SecretStruct):
 
     def keep(self, record: DecisionRecord, tool: ToolAnnotation | None) -> DecisionRecord:
         """Return a decision's record redacted."""
-        hidden = tuple(self._hidden(tool)) if tool is not None else ()
+        hidden = (*(self._hidden(tool) if tool is not None else ()), *_beside(record.arguments))
         texts = _BETWEEN.join(_texts_of(record))
-        if not (hidden or self.roles) and _is_harmless(texts):
+        if not (hidden or self.roles) and suspicious().search(texts) is None:
             return record
         secrets: list[str] = []
         arguments = None
         if record.arguments is not None:
             arguments = self._object(record.arguments, ("arguments",), hidden, secrets)
-        meta = self._object(record.meta, ("meta",), (), secrets)
+        meta = self._object(record.meta, ("meta",), tuple(_beside(record.meta)), secrets)
         caller = self._object(record.caller, ("caller",), (), secrets)
         facts = record.facts
         if facts is not None:
@@ -217,7 +121,7 @@ class Redaction(SecretStruct):
             return members
         if isinstance(value, list):
             return [self._object(one, (*steps, str(n)), hidden, found) for n, one in enumerate(value)]
-        is_hidden = steps[0] == "arguments" and any(pointers.covers(one, steps[1:]) for one in hidden)
+        is_hidden = any(pointers.covers(one, steps[1:]) for one in hidden)
         is_hidden = is_hidden or _is_named_a_secret(steps[1:], value)
         redacted = self._scalar(value, is_hidden=is_hidden)
         if redacted != value:
@@ -231,55 +135,34 @@ class Redaction(SecretStruct):
         redacted = self.mark(text) if is_hidden else self.text(text)
         return redacted if redacted != text else value
 
-    def _social(self, found: Any) -> str:  # noqa: ANN401 - as above
-        area, group, serial = found.groups()
-        never = area in {"000", "666"} or area.startswith("9") or group == "00" or serial == "0000"
-        text: str = found.group()
-        return text if never else self.mark(text)
-
 
 def _is_named_a_secret(steps: tuple[str, ...], value: JsonValue) -> bool:
-    """Tell whether a value is a secret by the name that it stands under; elements of a list have its name."""
-    name = next((step for step in reversed(steps) if not step.isdecimal()), "")
-    return len(str(value)) >= _LEAST and _SECRET_NAME.search(name) is not None
-
-
-def _is_harmless(texts: str) -> bool:
-    """Tell whether no text of a record, and no name, is one of a secret."""
-    return suspicious().search(texts) is None or not (_SECRET_NAME.search(texts) or _may_hold_a_secret(texts))
-
-
-def _may_hold_a_secret(text: str) -> bool:
-    """Tell whether anything in a text has the form of a secret."""
-    if _TOKEN.search(text) is not None:
-        return True
-    if _NUMBERS.search(text) is None:
+    """Tell whether a value is a secret by the names above it; elements of a list have the list's."""
+    if len(str(value)) < _LEAST:
         return False
-    plain = _plainly(text)
-    return any(form.search(plain) is not None for form in (_CARD_SHAPE, _SOCIAL))
+    *above, name = [step for step in steps if not step.isdecimal()] or [""]
+    return names_a_secret(name) or any(map(names_secrets, above))
 
 
-def _plainly(text: str) -> str:
-    """Return a text, of the same length, with plain blanks and hyphens between the groups of card numbers."""
-    plain = text if text.isascii() else text.translate(_SEPARATORS)
-    return _DOTTED.sub(lambda found: found.group().replace(".", "-"), plain) if "." in plain else plain
+def _beside(value: JsonValue, steps: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the places of values that what stands beside them makes secrets: a flag, or a name."""
+    if isinstance(value, dict):
+        names = [one for name, one in value.items() if name.lower() in _NAMING and isinstance(one, str)]
+        for name, below in value.items():
+            if name.lower() == _NAMED and any(map(names_a_secret, names)):
+                yield (*steps, name)
+            yield from _beside(below, (*steps, name))
+    elif isinstance(value, list):
+        for number, below in enumerate(value):
+            if number and _is_told(value[number - 1], below):
+                yield (*steps, str(number))
+            yield from _beside(below, (*steps, str(number)))
 
 
-def _card_places(text: str) -> list[tuple[int, int]] | None:
-    """Return where card numbers stand; overlapping ones are one place. None: too many to look at them all."""
-    if _CARD_SHAPE.search(text) is None:
-        return []
-    matches = islice(chain.from_iterable(form.finditer(text) for form in _CARD_FORMS), _MOST)
-    spans = [(m.start(), m.end(n)) for m in matches for n, one in enumerate(m.groups(), 1) if one]
-    if len(spans) >= _MOST:
-        return None
-    places: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if _luhn(text[start:end].replace(" ", "").replace("-", "").encode()):
-            overlaps = bool(places) and start < places[-1][1]
-            before = places.pop() if overlaps else (start, end)
-            places.append((before[0], max(before[1], end)))
-    return places
+def _is_told(flag: JsonValue, word: JsonValue) -> bool:
+    """Tell whether a word of a command line is a secret by the flag before it."""
+    are_words = isinstance(flag, str) and isinstance(word, str) and len(word) >= _LEAST
+    return are_words and is_named_by(str(flag), str(word))
 
 
 def _texts_of(record: DecisionRecord) -> Iterator[str]:
@@ -303,10 +186,3 @@ def _texts(value: JsonValue) -> Iterator[str]:
             yield from _texts(below)
     elif value is not None:
         yield str(value)
-
-
-def _luhn(digits: bytes) -> bool:
-    """Tell whether the digits, not all of them 0, end in the right check digit."""
-    kept, doubled = digits[-1::-2], digits[-2::-2].translate(_DOUBLED)
-    total = sum(kept) - len(kept) * _ZERO + sum(doubled)
-    return total % 10 == 0 and bool(digits.strip(b"0"))

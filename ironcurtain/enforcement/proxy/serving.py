@@ -25,7 +25,6 @@ from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import key_id
 from ironcurtain.enforcement.audit.record_types import RecordListener
-from ironcurtain.enforcement.audit.redaction import suspicious
 from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.facts.gather import FactSources
 from ironcurtain.enforcement.facts.memory import SessionMemory
@@ -58,6 +57,7 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.gateway.admission import Admission
 from ironcurtain.policy import Policy
 from ironcurtain.system.private_runtime import shared_file
+from ironcurtain.system.secret_forms.hiding import suspicious
 from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import visible
 

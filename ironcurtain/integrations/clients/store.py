@@ -24,7 +24,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from pathlib import Path
 
 from ironcurtain.errors import BusyError, FileError, IronCurtainError
@@ -37,6 +37,8 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.key_store import KeyStore, KeyStoreError, filled, key_store, reference
 from ironcurtain.system.locks import work_lock
+from ironcurtain.system.secret_forms.hiding import is_named_by, without_secrets
+from ironcurtain.system.secret_forms.names import is_secret_setting
 from ironcurtain.system.structs import Struct, field
 
 _PRIVATE_FILE, _PRIVATE_DIRECTORY = 0o600, 0o700
@@ -209,11 +211,6 @@ def _digest(path: Path) -> str:
     return json_text.digest_bytes(read_bytes(path, max_bytes=_MAX_BYTES))
 
 
-_NAMES = re.compile(
-    r"token|secret|passw|passphrase|credential|api_?-?key|access_?key|private_?key|authorization|cookie"
-    r"|(?:^|[_-])(?:key|pat|pwd|auth|dsn)$",
-    re.IGNORECASE,
-)
 _KEYS = ("env", "headers")
 _SHORTEST = 8
 """A shorter value is a word such as `none`, and would be found all over a file."""
@@ -255,9 +252,31 @@ def secrets_of(servers: Mapping[str, dict[str, JsonValue]], prefix: str) -> Secr
         for key in _KEYS:
             values = entry.get(key)
             for name, value in values.items() if isinstance(values, dict) else ():
-                if isinstance(value, str) and len(value) >= _SHORTEST and _NAMES.search(name):
+                if isinstance(value, str) and len(value) >= _SHORTEST and is_secret_setting(name):
                     names.setdefault(value, _free(f"{prefix}/{server}", name, names.values()))
     return Secrets({name: value for value, name in names.items()})
+
+
+def without_secrets_of(text: str, servers: Mapping[str, JsonValue]) -> str:
+    """Return the text of a client's file that may be shown, of which these are the servers."""
+    entries = {name: entry for name, entry in servers.items() if isinstance(entry, dict)}
+    values = {*secrets_of(entries, "").values.values(), *chain.from_iterable(map(_flagged, entries.values()))}
+    forms = sorted({form.decode() for value in values for form in _forms(value)}, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, forms)) or r"\b\B")
+    return without_secrets(pattern.sub("[redacted]", text))
+
+
+def _flagged(entry: dict[str, JsonValue]) -> Iterator[str]:
+    """Yield the words of a server's command line that flags before them name secrets."""
+    words = entry.get("args")
+    for flag, word in pairwise(words if isinstance(words, list) else ()):
+        if (
+            isinstance(flag, str)
+            and isinstance(word, str)
+            and len(word) >= _SHORTEST
+            and is_named_by(flag, word)
+        ):
+            yield word
 
 
 def _free(place: str, name: str, used: Collection[str]) -> str:

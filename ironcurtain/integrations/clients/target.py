@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
 from ironcurtain.integrations.clients.edit import JsonNode, parse
+from ironcurtain.integrations.clients.store import without_secrets_of
 from ironcurtain.system.files import atomic_write, read_bytes
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
@@ -164,8 +165,11 @@ _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 def unified(target: Target, document: ClientDocument) -> str:
-    """Return the unified diff from what a file holds to what it would hold; empty if that is the same."""
-    old, new = (_lines(each.text) for each in (target.document, document))
+    """Return the unified diff, without secrets, from what a file holds to what it would hold."""
+    old, new = (
+        _lines(without_secrets_of(each.text, each.servers.fields if each.servers is not None else {}))
+        for each in (target.document, document)
+    )
     lines = difflib.unified_diff(old, new, target.source, target.source)
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 

@@ -40,6 +40,7 @@ from ironcurtain.servers.tool_lists.listing import list_reachable
 from ironcurtain.servers.tools import Tools
 from ironcurtain.system.extras import need
 from ironcurtain.system.ownership import check_own
+from ironcurtain.system.secret_forms.hiding import words_without_secrets
 from ironcurtain.system.text import counted, printable, visible
 
 
@@ -279,7 +280,7 @@ def _by_hand(config: ServerConfig, name: str) -> str:
     server = config.servers[name]
     if not server.command:
         return f"Correct the entry of {name} in {config.path.name}."
-    command = visible(shlex.join([server.command, *server.args]))
+    command = visible(shlex.join(words_without_secrets([server.command, *server.args])))
     return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
 
 

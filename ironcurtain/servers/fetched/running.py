@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ironcurtain.errors import FetchError
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.secret_forms.hiding import without_secrets
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
@@ -79,6 +80,6 @@ def run(words: Sequence[str | Path], where: Path, *, told: str, more: Mapping[st
         raise FetchError(f"{told}: {error.strerror}", hint=f"Look at {quoted(str(words[0]))}.") from None
     if ended.returncode != 0:
         said = [line.strip() for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
-        last = " | ".join(visible(line)[:_MAX_LINE] for line in said[:_LINES])
+        last = " | ".join(visible(without_secrets(line))[:_MAX_LINE] for line in said[:_LINES])
         raise FetchError(told, hint=f"It said: {last}" if last else "It said nothing.")
     return ended.stdout

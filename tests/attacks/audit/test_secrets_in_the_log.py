@@ -1,6 +1,7 @@
 """Secrets of many kinds go through a real proxy as arguments: none of them may stand in its log in clear.
 
-Held by: the rules of a secret scanner and ours, on every string that is logged.
+Held by: one list of names and forms, the rules of a secret scanner among them, on every string that is
+logged.
 """
 
 from __future__ import annotations
@@ -58,10 +59,23 @@ SECRETS: dict[str, str] = {
     "a password after a colon": f"password: {_any(9)}",
     "a password in JSON": json.dumps({"password": _any(9)}),
     "a password with blanks": f'passphrase: "{_any(8)} {_any(9)} {_any(12)}"',
-    "a password in YAML": f"db_password:   {_any(9)}",
+    "a password in YAML": f"db_password:   {_any(19)}",
     "an API key by name": f"X-Api-Key: {_any(12)}",
     "credentials in an address": f"https://user:{_any(19)}@example.org/x",
     "Basic": f"Authorization: Basic {_any(24)}",
+    "a password after a flag": f"mysql --password {_any(12)} shop",
+    "a user's password": f"curl -u me:{_any(12)} https://example.org",
+    "a password in a string in a string": f'{{\\"password\\":\\"{_any(19)}\\"}}',
+    "a setting": f"SECRET_KEY={_any(19)}",
+    "netrc": f"machine example.org\n  login me\n  password {_any(19)}",
+    "a cookie": f"Cookie: theme=dark; sid={_any(19)}",
+    "Google OAuth": f"ya29.a0{_any(100)}",
+    "Stripe, of a webhook": f"whsec_{_any(32)}",
+    "Groq": f"gsk_{_any(52)}",
+    "xAI": f"xai-{_any(80)}",
+    "Figma": f"figd_{_any(40)}",
+    "Discord": f"M{_any(23)}.{_any(6)}.{_any(38)}",
+    "Telegram": f"{_any(10, string.digits)}:AA{_any(33)}",
     "a card with dots": "4111.1111.1111.1111",
     "a card with hard spaces": "4111\u00a01111\u00a01111\u00a01111",
     "a card with narrow spaces": "4111\u202f1111\u202f1111\u202f1111",
@@ -70,6 +84,14 @@ SECRETS: dict[str, str] = {
 }
 NAMED = {
     "password": _any(9),
+    "authorization": _any(12),
+    "cookie": _any(12),
+    "secret_key": _any(12),
+    "account_key": _any(12),
+    "jwt": _any(12),
+    "command": ["tool", "--password", _any(12)],
+    "headers": [{"name": "X-Api-Key", "value": _any(12)}],
+    "cookies": [{"name": "sid", "value": _any(12)}],
     "db": {"apiKey": _any(12), "client_secret": [_any(10)], "refresh-token": 271828182845},
 }
 OTHERWISE = {"passwords": 4096, "max_tokens": 4096, "pin": "4096", "token": "abc", "secret": True}
@@ -86,6 +108,10 @@ PLAIN = [
     "commit 2f1c6d6f9a3b4c5d6e7f8091a2b3c4d5e6f70812",
     "sha256:0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
     "shipping-token-list",
+    "git push -u origin HEAD:main",
+    "docker run -u 1000:1000 alpine",
+    "PASSWORD=${PASSWORD}",
+    "--token is required",
 ]
 
 
@@ -101,7 +127,7 @@ async def _sent(client: Client, place: Place) -> None:
         assert len(place.decisions[-1]["redacted"]) == 2, name
     await client.call_tool("fix__echo", {"text": "plain", "data": {**NAMED, **OTHERWISE}})
     record = place.decisions[-1]
-    assert len(record["redacted"]) == 4
+    assert len(record["redacted"]) == 12
     assert record["arguments"]["data"].items() >= OTHERWISE.items()
 
 

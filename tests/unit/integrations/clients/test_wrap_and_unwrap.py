@@ -262,3 +262,18 @@ def test_a_dry_run_writes_nothing_at_all(name: str, tmp_path: Path, home: Path) 
     assert sorted(line[1:] for line in undo.diff.split("\n")[2:] if line[:1] == "+") == sorted(
         line[1:] for line in report.diff.split("\n")[2:] if line[:1] == "-"
     )
+
+
+def test_a_dry_run_shows_no_secret(tmp_path: Path) -> None:
+    place = copied("cursor-user.json", tmp_path)
+    secrets = {
+        "env": {"HUB_PAT": "pat-0123456789", "DB_PASS": "pass-0123456789"},
+        "headers": {"Authorization": "Bearer auth-0123456789"},
+        "args": ["hub", "--api-key", "flag-0123456789", "--db", "pg://me:addr-0123456789@h/x"],
+    }
+    place.path.write_text(json.dumps({"mcpServers": {"hub": {"command": "true", **secrets}}}, indent=2))
+    report = wrap(place, COMMAND, search_path=SEARCH, dry_run=True)
+    assert "0123456789" not in report.model_dump_json()
+    assert report.diff.count("[redacted]") == 5
+    wrapped(place)
+    assert "0123456789" not in unwrap(place, dry_run=True).model_dump_json()
