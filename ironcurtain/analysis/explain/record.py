@@ -31,11 +31,12 @@ def recorded_call(record: DecisionRecord) -> Call:
         EvidenceError: If the record does not hold them.
     """
     if record.arguments is None:
-        why = (
-            "its log holds no values"
-            if record.abstract is not None
-            else "the call was refused before its arguments could be read"
-        )
+        if record.abstract is not None:
+            why = "its log holds no values"
+        elif record.omitted:
+            why = f"the call was refused, and its {record.omitted:,} bytes are too large to be in the log"
+        else:
+            why = "the call was refused before its arguments could be read"
         raise EvidenceError(
             f"the record {visible(record.id)} holds no arguments to decide again: {why}",
             hint=f"It was decided {record.verdict} by {visible(record.rule)}: {visible(record.reason)}",

@@ -143,6 +143,8 @@ class Replayer:
         early = self._early(record)
         if early is not None:
             return early
+        if record.omitted:
+            raise UnknownError("the call was refused, and is too large to be in the log")
         tool = self._loaded.tool(record.server, record.tool)
         if tool is None or not record.subjects or (record.arguments is None and record.abstract is None):
             raise UnknownError("the call was refused before its arguments were judged")

@@ -64,6 +64,14 @@ if TYPE_CHECKING:
     metavar="N",
     help="The size at which the log goes on in a new file.",
 )
+@click.option(
+    "--audit-limit",
+    type=click.IntRange(1 << 16),
+    default=4 << 30,
+    show_default=True,
+    metavar="N",
+    help="The size of the session's whole log at which every call is refused.",
+)
 @click.option("--telemetry", is_flag=True, help="Tell OpenTelemetry of decisions, as OTEL_... say.")
 def command(**chosen: Any) -> Exit:  # noqa: ANN401 - the options of `options_of`
     """Enforce a policy between an agent and its MCP servers: decide, record and forward every call.
@@ -107,6 +115,7 @@ def options_of(
     audit_values: LoggedValues,
     audit_redact: tuple[str, ...],
     audit_max_bytes: int,
+    audit_limit: int,
     witness: str | None,
     state: str | None,
     telemetry: bool,
@@ -159,6 +168,7 @@ def options_of(
         audit_values=audit_values,
         audit_redact=frozenset(audit_redact),
         audit_max_bytes=audit_max_bytes,
+        audit_limit=audit_limit,
         telemetry=telemetry,
         witness=Path(witness) if witness is not None else None,
         state=totals,

@@ -65,6 +65,8 @@ def _lines(proxy: ProxyStatus) -> Iterator[str]:
     yield f"  {proxy.decisions} decided within the last minute, {waiting}"
     if proxy.trouble:
         yield f"  EVERY CALL IS REFUSED: {proxy.trouble}"
+    if proxy.notice:
+        yield f"  {proxy.notice}"
     if proxy.http is not None:
         yield f"  listens on {proxy.http}"
     yield from (f"  node {node.url}: {'serves' if node.serves else node.reason}" for node in proxy.nodes)

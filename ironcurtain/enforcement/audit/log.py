@@ -34,7 +34,7 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.enforcement.audit.hash_chain import record_bytes
-from ironcurtain.enforcement.audit.log_paths import MAX_BYTES, LogPaths
+from ironcurtain.enforcement.audit.log_paths import LIMIT, MAX_BYTES, LogPaths
 from ironcurtain.enforcement.audit.record_types import (
     GENESIS,
     Approval,
@@ -50,8 +50,16 @@ from ironcurtain.system.frozen import JsonValue
 RECOVERED = "recovered"
 """The event that tells of lines, or of a part of one, that a killed writer left behind."""
 
+FULL = "full"
+"""The event that tells that the log has reached its limit: no decision follows it."""
+
+_NEARLY = 0.8
+"""The part of the limit from which on it is told that the log nears it."""
+
 _RESULT_PAUSE = 0.1
 """Seconds that the result of a call waits at most for a decision to be written with."""
+
+_MORE_ROOM = "start the proxy with another --session, or with a higher --audit-limit"
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +81,7 @@ class AuditLog:
         paths: The log's files (`session_log`).
         key: Key of the head; None leaves it unkeyed.
         max_bytes: Size at which a segment is closed and the next one begun.
+        limit: Size of all segments at which no decision is recorded any more. How calls ended still is.
         patience: Seconds to wait for the end of whoever wrote it before.
     """
 
@@ -82,9 +91,11 @@ class AuditLog:
         *,
         key: bytes | None = None,
         max_bytes: int = MAX_BYTES,
+        limit: int = LIMIT,
         patience: float = LOCK_PATIENCE,
     ) -> None:
         self._paths, self._key, self._max_bytes, self._patience = paths, key, max_bytes, patience
+        self._limit, self._is_full = limit, False
         self._pending: _Group = []
         self._segments: Segments | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -100,8 +111,28 @@ class AuditLog:
 
     @property
     def trouble(self) -> str:
-        """Why the last records could not be written; empty where they could."""
-        return self._trouble
+        """Why no decision can be recorded: the last could not be, or the log is full; empty where it can."""
+        return self._trouble or (self._full().what if self._is_full else "")
+
+    @property
+    def notice(self) -> str:
+        """What there is to say of a log that nears its limit; empty where it does not."""
+        if self._is_full or self._size < _NEARLY * self._limit:
+            return ""
+        used = f"{self._size >> 20:,} of at most {self._limit >> 20:,} MiB"
+        return f"the audit log has {used}: when it is full, every call is refused; {_MORE_ROOM}"
+
+    @property
+    def _size(self) -> int:
+        return self._segments.size if self._segments is not None else 0
+
+    def _full(self) -> AuditError:
+        return AuditError(
+            f"the audit log is full: it has reached its limit of {self._limit >> 20:,} MiB",
+            where=str(self._paths.path),
+            hint=f"To go on, {_MORE_ROOM}.",
+            busy=True,
+        )
 
     @property
     def state(self) -> tuple[int, str]:
@@ -117,7 +148,7 @@ class AuditLog:
         """Become the log's one writer, continuing it if it is there already.
 
         Raises:
-            AuditError: If another process writes it (`busy`), or it is not what was written.
+            AuditError: If another process writes it or it is full (`busy`), or it is not what was written.
         """
         self._loop = asyncio.get_running_loop()
         self._segments = segments = await to_thread.run_sync(self._open)
@@ -128,6 +159,7 @@ class AuditLog:
         if began := segments.recovered.began:
             self._began = datetime.fromisoformat(began)
         try:
+            self._check_room()
             await self._tell_of_recovery(segments.recovered)
         except BaseException:
             await self._close()
@@ -151,6 +183,10 @@ class AuditLog:
                 "torn_digest": found.torn_digest,
             }
             await self.event(EventRecord(time=now(), event=RECOVERED, detail=detail))
+
+    def _check_room(self) -> None:
+        if self._size >= self._limit:
+            raise self._full()
 
     async def _close(self) -> None:
         # Whoever is being cancelled still has records waiting, and a lock to give up.
@@ -178,8 +214,17 @@ class AuditLog:
 
         An approval is recorded once, or under a session's grant as long as the log is open.
         """
+        if self._is_full or self._size >= self._limit:
+            await self._end_at_limit()
         self._use_up(record.approval)
         await self._durable(record)
+
+    async def _end_at_limit(self) -> None:
+        """Refuse a decision, for which there is no room; the log tells that once."""
+        is_first, self._is_full = not self._is_full, True
+        if is_first:
+            await self.event(EventRecord(time=now(), event=FULL, detail={"limit": self._limit}))
+        raise self._full()
 
     def _use_up(self, approval: Approval | None) -> None:
         if approval is None or approval.request is None or approval.verdict is not Verdict.ALLOW:
@@ -269,11 +314,11 @@ class AuditLog:
 
 
 async def open_first_free(logs: Iterable[AuditLog], stack: AsyncExitStack) -> AuditLog:
-    """Open the first of several logs that no other process writes, until the stack is closed.
+    """Open the first of several logs that has room and no other writer, until the stack is closed.
 
     Raises:
-        AuditError: If others write all of them, or one that would be opened is not what was written: then a
-            person has to look at it, and no other log may take its place.
+        AuditError: If others write all of them or all are full, or one that would be opened is not what was
+            written: then a person has to look at it, and no other log may take its place.
     """
     busy: AuditError | None = None
     for log in logs:

@@ -23,6 +23,8 @@ from ironcurtain.system.text import quoted
 SUFFIX = ".jsonl"
 MAX_BYTES = 64 << 20
 """The size at which a segment ends, unless configured."""
+LIMIT = 4 << 30
+"""The size of a whole log at which no call is recorded any more, and so none is made, unless configured."""
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 

@@ -216,6 +216,8 @@ class DecisionRecord(Frozen):
         client: Whose connection it came by: `stdio`, or who a client over HTTP showed to be.
         meta: What went to the server beside the arguments, judged by no rule: members of `_meta` that its
             configuration lets through, redacted.
+        omitted: Of a refused call that was too large to be kept, how many bytes its arguments had. Then the
+            record holds none of them, and no resource.
         redacted: JSON pointers of what is redacted, under `/arguments`, `/meta`, `/caller` and
             `/facts`.
         abstract: What is kept instead of `arguments` and `caller`.
@@ -244,6 +246,7 @@ class DecisionRecord(Frozen):
     arguments: dict[str, JsonValue] | None = None
     client: str = ""
     meta: dict[str, JsonValue] = Field(default_factory=dict)
+    omitted: int = 0
     redacted: tuple[str, ...] = ()
     abstract: AbstractArguments | None = None
     caller: dict[str, JsonValue] = Field(default_factory=dict)

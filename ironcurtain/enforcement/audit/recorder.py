@@ -18,6 +18,7 @@ from ironcurtain.decision.decide import Call, Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.structural_checks import MinimumVerdict
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.audit.bounds import bounded, shortened
 from ironcurtain.enforcement.audit.hash_chain import keyed_digest
 from ironcurtain.enforcement.audit.log import now
 from ironcurtain.enforcement.audit.log_paths import KEY_BYTES
@@ -132,6 +133,7 @@ class Recorder:
         self._sanitizer: RecordSanitizer = (
             sanitizer(self._key) if sanitizer else RedactingSanitizer(loaded, self._key)
         )
+        self._mark = Redaction(self._key).mark
         self._bases: dict[tuple[str, str], Digest | None] = {}
 
     def decision(
@@ -192,7 +194,8 @@ class Recorder:
             facts=seen.facts,
             gateway=seen.gateway,
         )
-        return self._sanitizer.keep(record, ready, decision.cause)
+        kept = self._sanitizer.keep(record, ready, decision.cause)
+        return kept if forwarded else bounded(kept, len(_raw(call.arguments)), self._mark)
 
     def result(
         self,
@@ -224,7 +227,7 @@ class Recorder:
             digest=keyed_digest(text, self._key, "result") if text is not None else None,
             size=len(text or b""),
             duration=duration,
-            error=failure or (self._sanitizer.text(error) if error else ""),
+            error=shortened(failure or (self._sanitizer.text(error) if error else "")),
             output=output,
         )
 
@@ -286,14 +289,10 @@ class Recorder:
             return {name: self._kept(below) for name, below in value.items()}
         if isinstance(value, list | tuple):
             return [self._kept(one) for one in value]
-        return self._sanitizer.text(value) if isinstance(value, str) else value
+        return shortened(self._sanitizer.text(value)) if isinstance(value, str) else value
 
     def _raw_digest(self, arguments: JsonSource | bytes) -> str:
-        if isinstance(arguments, str | bytes):
-            data = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else arguments
-        else:
-            data = _bytes(arguments)
-        return keyed_digest(data, self._key, "arguments")
+        return keyed_digest(_raw(arguments), self._key, "arguments")
 
 
 def annotation_of(loaded: LoadedPolicy, server: str, tool: str) -> ToolAnnotation | None:
@@ -358,6 +357,13 @@ def _early(resource: ResourceDecision) -> ResourceRecord:
         rule=resource.rule,
         discharged=resource.discharged,
     )
+
+
+def _raw(arguments: JsonSource | bytes) -> bytes:
+    """Return the bytes of arguments as they arrived."""
+    if isinstance(arguments, str):
+        return arguments.encode("utf-8", "surrogatepass")
+    return arguments if isinstance(arguments, bytes) else _bytes(arguments)
 
 
 def _bytes(value: JsonSource) -> bytes:

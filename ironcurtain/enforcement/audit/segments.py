@@ -85,6 +85,7 @@ class Segments:
             _lock(self._head, paths, patience)
             self.recovered: Recovered = recover(paths, os.pread(self._head, HEAD_BYTES + 1, 0), key)
             self._count, self._seal = self.recovered.count, self.recovered.seal
+            self._size = self.recovered.total
             self._segment = self._open_segment(max(self.recovered.segments, 1), self.recovered.size)
             self._write_head()
             os.fsync(self._head)
@@ -94,6 +95,11 @@ class Segments:
     def count(self) -> int:
         """How many lines the log has."""
         return self._count
+
+    @property
+    def size(self) -> int:
+        """How many bytes all segments have."""
+        return self._size
 
     @property
     def seal(self) -> str:
@@ -141,6 +147,7 @@ class Segments:
             self._broken = f"the disk failed: {error.strerror}"
             raise
         segment.size += len(data)
+        self._size += len(data)
 
     def _take_back(self) -> None:
         """Remove what was written of records that nobody was told are written."""
@@ -254,7 +261,7 @@ class Recovered(Struct):
 
     Attributes:
         segments: How many segments there are.
-        size: The size of the last one's complete lines in bytes.
+        size: The size of the last one's complete lines in bytes; `total` that of all segments.
         count: How many lines there are.
         seal: The last line's seal.
         after_head: How many of them the writer before could not vouch for any more.
@@ -265,6 +272,7 @@ class Recovered(Struct):
 
     segments: int = 0
     size: int = 0
+    total: int = 0
     count: int = 0
     seal: str = GENESIS
     after_head: int = 0
@@ -294,7 +302,7 @@ def recover(paths: LogPaths, head_text: bytes, key: bytes | None) -> Recovered:
         if segments:
             raise _refused(paths, "its head file is missing, so it cannot be told whether lines were removed")
         return Recovered()
-    count, seal, at_head, size, torn = 0, GENESIS, GENESIS, 0, b""
+    count, seal, at_head, size, total, torn = 0, GENESIS, GENESIS, 0, 0, b""
     began, used = "", set[str]()
     for path in segments:
         if torn:
@@ -309,6 +317,7 @@ def recover(paths: LogPaths, head_text: bytes, key: bytes | None) -> Recovered:
             began = began or json.loads(line.record)["time"]
             used.update(_used(line.record))
         size = len(data) - len(torn)
+        total += size
     if count < head.count:
         raise _refused(paths, f"it has {count} lines, and its head knows of {head.count}")
     if at_head != head.seal:
@@ -316,6 +325,7 @@ def recover(paths: LogPaths, head_text: bytes, key: bytes | None) -> Recovered:
     return Recovered(
         segments=len(segments),
         size=size,
+        total=total,
         count=count,
         seal=seal,
         after_head=count - head.count,

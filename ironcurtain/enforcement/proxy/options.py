@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.places import default_paths
-from ironcurtain.enforcement.audit.log_paths import MAX_BYTES, audit_directory, default_key_path
+from ironcurtain.enforcement.audit.log_paths import LIMIT, MAX_BYTES, audit_directory, default_key_path
 from ironcurtain.enforcement.facts import clock
 from ironcurtain.enforcement.proxy.configuration import Mark
 from ironcurtain.policy import Policy
@@ -62,6 +62,7 @@ class ProxyOptions(Struct):
         audit_values: Whether the log keeps the values of calls.
         audit_redact: Roles whose values the log redacts whole.
         audit_max_bytes: Size at which a segment of the log ends.
+        audit_limit: Size of the whole log at which every call is refused.
         telemetry: Whether decisions are told to OpenTelemetry, too.
         witness: Where the log's progress is told of, outside its directory; None for nowhere.
         tokens: Which signed tokens say whom a client over HTTP acts for; None where they show none.
@@ -89,6 +90,7 @@ class ProxyOptions(Struct):
     audit_values: LoggedValues = "redacted"
     audit_redact: frozenset[str] = frozenset()
     audit_max_bytes: int = MAX_BYTES
+    audit_limit: int = LIMIT
     telemetry: bool = False
     witness: Path | None = None
     tokens: Tokens | None = None

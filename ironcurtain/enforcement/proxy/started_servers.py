@@ -86,7 +86,7 @@ def _sandbox_inputs(config: ServerConfig, policy: Policy, options: ProxyOptions)
 
 async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:
     """Open the session's log until the stack is closed; a name of our own that is taken gets a number."""
-    opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes)
+    opened = partial(AuditLog, key=key, max_bytes=options.audit_max_bytes, limit=options.audit_limit)
     if options.session is not None:
         return await stack.enter_async_context(opened(session_log(audit_directory(), options.session)))
     deployment = policy.loaded.deployment

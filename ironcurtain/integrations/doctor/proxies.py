@@ -83,6 +83,9 @@ def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Dia
             fix="Mend what the part audit says; the proxy goes on by itself.",
             code=AuditError.code,
         )
+    if status.notice:
+        fix = "Start it with another --session, or with a higher --audit-limit."
+        yield Diagnosis(name=name, status="warn", what=visible(status.notice), fix=fix)
     yield from _servers_and_nodes_down(name, status)
     if status.http is not None and not _listens(status.http):
         yield Diagnosis(

@@ -40,6 +40,7 @@ class ProxyStatus(Frozen):
         pending: How many requests no person has settled.
         decisions: How many calls were decided within the last minute.
         trouble: Why every call is refused now: its audit log cannot be written; empty while it can.
+        notice: What its person should know before calls are refused; empty where that is nothing.
         nodes: The OPAs that decide, if others run them.
         http: Where clients reach it, if it serves over HTTP; None as long as it does not listen.
     """
@@ -54,6 +55,7 @@ class ProxyStatus(Frozen):
     pending: int
     decisions: int
     trouble: str = ""
+    notice: str = ""
     nodes: tuple[NodeStatus, ...] = ()
     http: str | None = None
 

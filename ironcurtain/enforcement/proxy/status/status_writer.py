@@ -71,6 +71,8 @@ class StatusWriter:
     async def _tell(self) -> None:
         status = await self.status()
         self._say_trouble(status.trouble)
+        if status.notice and not (self._shown and self._shown.notice):
+            self._manager.say(status.notice)
         if status != self._shown:
             await to_thread.run_sync(self._write, status)
             self._shown = status
@@ -96,6 +98,7 @@ class StatusWriter:
             pending=enforcer.broker.waiting,
             decisions=enforcer.rate.of_last_minute,
             trouble=enforcer.log.trouble,
+            notice=enforcer.log.notice,
             nodes=() if isinstance(engine, Engine) else await engine.states(),
             http=self._http,
         )

@@ -23,8 +23,8 @@ from ironcurtain.engine.locate import find
 from ironcurtain.model.scenarios import DescribedWorld
 
 WORLD = DescribedWorld(sandbox="/home/user/box", protected=("/home/user/secret",))
-READ, OTHER = tool("read", path=["read-path"]), tool("other", path=["read-path"])
-CHANGED = tool("read", path=["read-path", "write-path"])
+READ, OTHER = tool("read", path=["read-path"], body=["none"]), tool("other", path=["read-path"])
+CHANGED = tool("read", path=["read-path", "write-path"], body=["none"])
 
 
 def bundle(*tools: dict[str, Any]) -> Bundle:
@@ -79,4 +79,20 @@ def test_early_refusals(case: str, abstract: bool) -> None:
     new = bundle(*tools)
     replayer = Replayer(new, load_described(new, WORLD), OpaCommand(find()), KEY)
     (found,) = replayer.replay([recorded(call, abstract=abstract)])
+    assert (found.unknown or f"{found.verdict} {found.rule}") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("x" * 100_000, "allow all"),
+        (["x"] * 100_000, "the call was refused, and is too large to be in the log"),
+    ],
+    ids=["a long value", "many values"],
+)
+def test_a_large_call_that_was_refused_is_told_as_far_as_it_is_in_the_log(body: Any, expected: str) -> None:
+    record = recorded(Call("s", "read", {"path": "/x", "body": body}), abstract=False)
+    assert len(record.model_dump_json()) < 20_000
+    new = bundle(READ)
+    (found,) = Replayer(new, load_described(new, WORLD), OpaCommand(find()), KEY).replay([record])
     assert (found.unknown or f"{found.verdict} {found.rule}") == expected
