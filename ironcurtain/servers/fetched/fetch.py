@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from ironcurtain.errors import FetchError
 from ironcurtain.servers.fetched import npm, pypi
@@ -32,6 +35,20 @@ _STAGING = ".staging-"
 def platform_of(wanted: Wanted) -> str:
     """Return the name that a lock has for this machine."""
     return npm.platform() if wanted.manager == "npm" else pypi.platform(wanted.python)
+
+
+def program_of(known: FetchedServer, place: Path) -> str:
+    """Return the program of a server that is installed in a directory, relative to it.
+
+    Raises:
+        FetchError: If it has none, or another one than its lock names.
+    """
+    program = npm.program(place, known.wanted) if known.wanted.manager == "npm" else pypi.START
+    if program != known.run:
+        raise FetchError(
+            f"its lock names the program {quoted(known.run)}, and the package has {quoted(program)}"
+        )
+    return program
 
 
 def fetch(wanted: Wanted, known: FetchedServer | None = None) -> FetchedServer:
@@ -64,14 +81,17 @@ def fetch(wanted: Wanted, known: FetchedServer | None = None) -> FetchedServer:
             f"nothing can be installed in {quoted(str(managed_directory()))}: {error.strerror or error}"
         ) from error
     platforms = {**(known.platforms if known else {}), here: Pinned(tree=tree, pins=staged.pins)}
-    return FetchedServer(
-        wanted=wanted,
-        package=staged.package,
-        version=staged.version,
-        run=staged.run,
-        unrun=staged.unrun,
-        platforms=dict(sorted(platforms.items())),
-    )
+    try:
+        return FetchedServer(
+            wanted=wanted,
+            package=staged.package,
+            version=staged.version,
+            run=staged.run,
+            unrun=staged.unrun,
+            platforms=dict(sorted(platforms.items())),
+        )
+    except ValidationError as error:
+        raise FetchError(f"what was fetched cannot be pinned: {error.errors()[0]['msg']}") from None
 
 
 def is_there(known: FetchedServer, wanted: Wanted) -> bool:
@@ -79,7 +99,10 @@ def is_there(known: FetchedServer, wanted: Wanted) -> bool:
     pinned = known.platforms.get(platform_of(wanted))
     if known.wanted != wanted or pinned is None:
         return False
-    return is_whole(installation(known.package, known.version, pinned.tree), pinned.tree)
+    place = installation(known.package, known.version, pinned.tree)
+    with contextlib.suppress(FetchError):
+        return is_whole(place, pinned.tree) and bool(program_of(known, place))
+    return False
 
 
 def _fetched(wanted: Wanted, known: FetchedServer | None, pinned: Pinned | None, where: Path) -> Staged:

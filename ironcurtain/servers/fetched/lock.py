@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ironcurtain.errors import PublishError
+from ironcurtain.servers.fetched.pins import Version, check_requirements, npm_lock
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, load
 from ironcurtain.system.frozen import Digest, Frozen, ServerName
 
 Manager: TypeAlias = Literal["npm", "pypi"]
-"""Whose packages: those that npm installs, or those that uv and pip install."""
+"""Whose packages: those that npm installs, or those that uv installs."""
 
 
 class Wanted(Frozen):
@@ -38,11 +39,12 @@ class Pinned(Frozen):
 
     Attributes:
         tree: Digest of all files that run.
-        pins: Each package with its version and digest, as lines of the package manager's own lock file.
+        pins: Each package with its version and digest, as lines of the package manager's own lock file, of
+            which only the grammar of `pins.py` is taken.
     """
 
     tree: Digest
-    pins: tuple[str, ...]
+    pins: tuple[str, ...] = Field(min_length=1)
 
 
 class FetchedServer(Frozen):
@@ -58,10 +60,19 @@ class FetchedServer(Frozen):
 
     wanted: Wanted
     package: str
-    version: str
+    version: Version
     run: str
     unrun: tuple[str, ...] = ()
     platforms: dict[str, Pinned]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for pinned in self.platforms.values():
+            if self.wanted.manager == "npm":
+                npm_lock("\n".join(pinned.pins))
+            else:
+                check_requirements(pinned.pins)
+        return self
 
 
 class ServerLock(Frozen):

@@ -1,23 +1,29 @@
-"""Fetching a server from npm: no package runs code while it is installed."""
+"""Fetching a server from npm, which may start no program meanwhile: git, scripts, another npm.
+
+It resolves first, and installs what its lock then names if that is of the grammar of `pins.py`.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ironcurtain.errors import FetchError
 from ironcurtain.servers.fetched.lock import Wanted
+from ironcurtain.servers.fetched.pins import npm_lock
 from ironcurtain.servers.fetched.running import Staged, find_program, run
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.text import quoted, visible
 
 _LOCK = "package-lock.json"
 _MANIFEST = "package.json"
 _NOTE = "node_modules/.package-lock.json"
+_OF_REGISTRY = "Only packages of the registry are fetched, which it, or one that it needs, is not."
+_PERMISSIONS = ("--permission --allow-net", "--permission", "--experimental-permission")
 _OPTIONS = (
     "--ignore-scripts",
     "--omit=dev",
@@ -49,30 +55,74 @@ def fetch(wanted: Wanted, pins: Sequence[str], where: Path) -> Staged:
     npm = find_program("npm")
     if npm is None:
         raise FetchError("npm is not installed, and the server is an npm package", hint="Install Node.js.")
-    names = [_name_and_range(package) for package in wanted.packages]
-    if pins:
-        text = "\n".join(pins) + "\n"
-        (where / _LOCK).write_text(text)
-        (where / _MANIFEST).write_text(
-            _manifest(json_text.members(_top(_parsed(text, _LOCK)).get("dependencies")))
-        )
-    else:
-        (where / _MANIFEST).write_text(_manifest(dict(names)))
+    wanted_versions = dict(_name_and_range(package) for package in wanted.packages)
+    package, *_ = names = list(wanted_versions)
     what = visible(wanted.packages[0])
-    run([npm, "ci" if pins else "install", *_OPTIONS], where, told=f"npm cannot fetch {what}")
-    if not pins:
-        text = _exact(_object(where / _LOCK), [name for name, _ in names])
+    try:
+        if not pins:
+            (where / _MANIFEST).write_text(_manifest(wanted_versions))
+            _run(npm, "install", "--package-lock-only", where=where, what=what)
+        lock = npm_lock("\n".join(pins) or (where / _LOCK).read_text("utf-8"))
+        (where / _LOCK).write_text(text := lock.text(names))
+        (where / _MANIFEST).write_text(_manifest(lock.versions(names)))
+    except (OSError, ValueError) as error:
+        raise FetchError(f"npm cannot fetch {what}: {error}") from None
+    _run(npm, "ci", where=where, what=what)
     for left in (_NOTE, _LOCK, _MANIFEST):  # the first differs by npm's version, and nothing of them runs
         (where / left).unlink(missing_ok=True)
-    package = names[0][0]
-    described = _object(where / "node_modules" / package / _MANIFEST)
     return Staged(
         directory=where,
         package=package,
-        version=str(described.get("version", "")),
-        run=f"node_modules/.bin/{_program(package, described, wanted.program)}",
-        pins=tuple(text.splitlines()),
-        unrun=_with_scripts(text),
+        version=lock.versions(names)[package],
+        run=program(where, wanted),
+        pins=tuple(pins) or tuple(text.splitlines()),
+        unrun=tuple(
+            sorted({_named(path) for path, each in lock.packages.items() if each.has_install_script})
+        ),
+    )
+
+
+def program(installed: Path, wanted: Wanted) -> str:
+    """Return the program of what is installed in a directory, relative to it: what npx would run.
+
+    Raises:
+        FetchError: If the package has it not, or is not there.
+    """
+    package, _ = _name_and_range(wanted.packages[0])
+    manifest = installed / "node_modules" / package / _MANIFEST
+    try:
+        described = json_text.members(json.loads(manifest.read_text("utf-8")))
+    except (OSError, ValueError):
+        raise FetchError(f"what npm installed has no {_MANIFEST}", where=str(manifest.parent)) from None
+    return f"node_modules/.bin/{_program(package, described, wanted.program)}"
+
+
+def _run(npm: Path, *words: str, where: Path, what: str) -> None:
+    command = [str(npm), *words, *_OPTIONS, f"--prefix={where}"]
+    try:
+        run(command, where, told=f"npm cannot fetch {what}", more=_alone(npm, where))
+    except FetchError as error:
+        if "EALLOW" in error.hint or "ERR_ACCESS_DENIED" in error.hint:
+            error.hint = f"{_OF_REGISTRY} {error.hint}"
+        raise
+
+
+def _alone(npm: Path, where: Path) -> dict[str, str]:
+    """Return the environment in which npm can start no program, as its Node.js spells it.
+
+    npm clones and prepares dependencies from git even where scripts are ignored, by programs that they name.
+    """
+    for flags in _PERMISSIONS:
+        options = f"{os.environ.get('NODE_OPTIONS', '')} {flags} --allow-fs-read=* --allow-fs-write=*"
+        alone = {"NODE_OPTIONS": options.strip(), "npm_config_allow_git": "none"}
+        try:
+            run([npm, "--version"], where, told="npm", more=alone)
+        except FetchError:
+            continue
+        return alone
+    raise FetchError(
+        "npm cannot be kept from starting programs, and packages would name some",
+        hint="Install Node.js 20 or newer.",
     )
 
 
@@ -81,27 +131,14 @@ def _name_and_range(package: str) -> tuple[str, str]:
     return package[0] + name, wanted or "latest"
 
 
-def _manifest(dependencies: Mapping[str, JsonSource]) -> str:
+def _named(path: str) -> str:
+    return path.rpartition("node_modules/")[2]
+
+
+def _manifest(dependencies: Mapping[str, str]) -> str:
     return json_text.pretty(
         {"name": "fetched", "version": "0.0.0", "private": True, "dependencies": {**dependencies}}
     )
-
-
-def _exact(lock: dict[str, JsonValue], names: Sequence[str]) -> str:
-    """Return a lock that asks for the versions that it has: npm asks the registry again what a tag is."""
-    packages = json_text.members(lock.get("packages"))
-    _top(lock)["dependencies"] = {
-        name: json_text.members(packages.get(f"node_modules/{name}")).get("version", "") for name in names
-    }
-    return json_text.pretty(lock)
-
-
-def _top(lock: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    packages = lock.get("packages")
-    top = packages.get("") if isinstance(packages, dict) else None
-    if not isinstance(top, dict):
-        raise FetchError("what npm wrote as its lock names no packages")
-    return top
 
 
 def _program(package: str, described: Mapping[str, JsonValue], named: str | None) -> str:
@@ -117,35 +154,3 @@ def _program(package: str, described: Mapping[str, JsonValue], named: str | None
             f"the npm package {quoted(package)} has no program {quoted(wanted)}", hint=f"It has: {has}."
         )
     return wanted
-
-
-def _with_scripts(lock: str) -> tuple[str, ...]:
-    """Return the packages that wanted to run code when they are installed."""
-    packages = _parsed(lock, _LOCK).get("packages")
-    entries = packages.items() if isinstance(packages, dict) else ()
-    return tuple(
-        sorted(
-            {
-                path.rpartition("node_modules/")[2]
-                for path, entry in entries
-                if isinstance(entry, dict) and entry.get("hasInstallScript") is True
-            }
-        )
-    )
-
-
-def _object(path: Path) -> dict[str, JsonValue]:
-    try:
-        return _parsed(path.read_text("utf-8"), path.name)
-    except (OSError, UnicodeDecodeError):
-        raise FetchError(f"what npm installed has no {path.name}", where=str(path.parent)) from None
-
-
-def _parsed(text: str, what: str) -> dict[str, JsonValue]:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise FetchError(f"what npm wrote as {what} is no object")
-    return value

@@ -1,9 +1,11 @@
-"""Fetching a server of Python packages with uv or pip: wheels only, since a source package runs code."""
+"""Fetching a server of Python packages with uv: wheels only, since a source package runs code.
+
+Not with pip: it builds what a wheel's own metadata names by an address, whatever it is asked for.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -15,14 +17,15 @@ from pathlib import Path
 
 from ironcurtain.errors import FetchError
 from ironcurtain.servers.fetched.lock import Wanted
+from ironcurtain.servers.fetched.pins import check_requirements
 from ironcurtain.servers.fetched.running import Staged, find_program, run
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 _PACKAGES = "packages"
 _REQUIREMENTS = "requirements.txt"
-_REPORT = "report.json"
-_START = "start.py"
+START = "start.py"
+"""The program of each installation, which starts the package's own."""
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _WHEELS = (
     "Only wheels are fetched: a source package runs code while it is built. Build and install it yourself."
@@ -58,7 +61,7 @@ def platform(python: str | None) -> str:
     return f"{sysconfig.get_platform()}-python{version}"
 
 
-def command(python: Path, installed: Path, start: str) -> tuple[str, tuple[str, ...], dict[str, str]]:
+def command(python: Path, installed: Path) -> tuple[str, tuple[str, ...], dict[str, str]]:
     """Return program, arguments and variables that run a server that was fetched.
 
     What is installed with the interpreter itself is not looked at (-S); what the server starts by the
@@ -66,7 +69,7 @@ def command(python: Path, installed: Path, start: str) -> tuple[str, tuple[str, 
     """
     packages = str(installed / _PACKAGES)
     variables = {"PYTHONPATH": packages, "PYTHONDONTWRITEBYTECODE": "1"}
-    return str(python), ("-s", "-S", str(installed / start)), variables
+    return str(python), ("-s", "-S", str(installed / START)), variables
 
 
 def fetch(wanted: Wanted, pins: Sequence[str], where: Path) -> Staged:
@@ -78,7 +81,7 @@ def fetch(wanted: Wanted, pins: Sequence[str], where: Path) -> Staged:
         where: The directory.
 
     Raises:
-        FetchError: If neither uv nor pip is there or they fail, or the package has not the program.
+        FetchError: If uv is not there or fails, or the package has not the program.
     """
     python = interpreter(wanted.python)
     if python is None:
@@ -86,19 +89,22 @@ def fetch(wanted: Wanted, pins: Sequence[str], where: Path) -> Staged:
             f"Python {wanted.python} is not on PATH, and the server asks for it", hint="Install it."
         )
     what = visible(wanted.packages[0])
-    tool = _tool(python, what)
-    lines = tuple(pins) or tool.resolved([_requirement(each) for each in wanted.packages], where)
-    (where / _REQUIREMENTS).write_text("\n".join(lines) + "\n")
-    tool.install(where)
+    uv = _Uv.of_path(python, what)
+    lines = tuple(pins) or uv.resolved([_requirement(each) for each in wanted.packages], where)
+    try:
+        check_requirements(lines)
+    except ValueError as error:
+        raise FetchError(f"{what} cannot be fetched: {error}", hint=_WHEELS) from None
+    uv.install(lines, where)
     packages = where / _PACKAGES
     for left in ("bin", ".lock"):  # scripts for an interpreter at another place
         _remove(packages / left)
     name = _bare(wanted.packages[0])
     distribution = _distribution(packages, name)
     entry = _entry(distribution, wanted.program or name, named=wanted.program is not None)
-    (where / _START).write_text(_script(entry))
+    (where / START).write_text(_script(entry))
     (where / _REQUIREMENTS).unlink()
-    return Staged(where, name, distribution.version, _START, lines)
+    return Staged(where, name, distribution.version, START, lines)
 
 
 def compile_(installed: Path, python: str | None) -> None:
@@ -108,65 +114,53 @@ def compile_(installed: Path, python: str | None) -> None:
         run([*words, "unchecked-hash", str(installed / _PACKAGES)], installed, told="compiling")
 
 
-class _Tool(Struct):
-    """uv or pip.
+class _Uv(Struct):
+    """What resolves and installs.
 
     Attributes:
-        words: How its `pip` is called.
+        program: The program.
         python: The interpreter that packages are for.
-        is_uv: Which of the two it is.
         what: What is fetched, for errors.
     """
 
-    words: tuple[str, ...]
+    program: Path
     python: Path
-    is_uv: bool
     what: str
+
+    @classmethod
+    def of_path(cls, python: Path, what: str) -> _Uv:
+        """Return the one on PATH."""
+        uv = find_program("uv")
+        if uv is None:
+            raise FetchError(
+                "uv is not installed, and the server is a Python package",
+                hint="Install it: `pip install uv`.",
+            )
+        return cls(uv, python, what)
 
     def resolved(self, requirements: Sequence[str], where: Path) -> tuple[str, ...]:
         """Return all packages that are needed, as requirements with digests."""
-        if self.is_uv:
-            (where / _REQUIREMENTS).write_text("\n".join(requirements) + "\n")
-            options = ("--generate-hashes", "--no-header", "--no-annotate", "--only-binary=:all:", "--quiet")
-            target = ("--python", str(self.python))
-            text = self._run(["compile", *options, *target, _REQUIREMENTS], where)
-            return tuple(re.sub(r"\s*\\\n\s*", " ", text).splitlines())
-        dry = ("--dry-run", "--ignore-installed", "--quiet", "--only-binary=:all:", "--report", _REPORT)
-        self._run(["install", *dry, "--", *requirements], where)
-        report = json.loads((where / _REPORT).read_text("utf-8"))
-        (where / _REPORT).unlink()
-        return tuple(sorted(_line(each) for each in report["install"]))
+        options = ("--generate-hashes", "--no-header", "--no-annotate")
+        text = self._run(["compile", *options], requirements, where)
+        return tuple(re.sub(r"\s*\\\n\s*", " ", text).splitlines())
 
-    def install(self, where: Path) -> None:
-        """Install what the requirements in the directory name."""
-        options = ["--target", _PACKAGES, "--no-deps", "--require-hashes", "--only-binary=:all:", "--quiet"]
-        mine = ["--python", str(self.python), "--link-mode=copy"] if self.is_uv else ["--no-compile"]
-        self._run(["install", *options, *mine, "-r", _REQUIREMENTS], where)
+    def install(self, requirements: Sequence[str], where: Path) -> None:
+        """Install what the requirements name."""
+        options = ("--target", str(where / _PACKAGES), "--no-deps", "--require-hashes", "--link-mode=copy")
+        self._run(["install", *options, "-r"], requirements, where)
 
-    def _run(self, words: Sequence[str], where: Path) -> str:
+    def _run(self, words: Sequence[str], requirements: Sequence[str], where: Path) -> str:
+        """Run it at the root: it would take the configuration of any directory above its own."""
+        file = where / _REQUIREMENTS
+        file.write_text("\n".join(requirements) + "\n")
+        options = ("--python", str(self.python), "--only-binary=:all:", "--quiet")
+        command = [str(self.program), "pip", *words, str(file), *options]
         try:
-            return run([*self.words, *words], where, told=f"{self.what} cannot be fetched")
+            return run(command, Path("/"), told=f"{self.what} cannot be fetched")
         except FetchError as error:
-            if "wheel" in error.hint or "no-build" in error.hint or "only-binary" in error.hint:
+            if "wheel" in error.hint or "no-build" in error.hint or "URL dependency" in error.hint:
                 error.hint = f"{error.hint} {_WHEELS}"
             raise
-
-
-def _tool(python: Path, what: str) -> _Tool:
-    uv = find_program("uv")
-    if uv is not None:
-        return _Tool((str(uv), "pip"), python, is_uv=True, what=what)
-    for each in dict.fromkeys((python, *([Path(sys.executable)] if python == interpreter(None) else []))):
-        words = (str(each), "-m", "pip")
-        try:
-            run([*words, "--version"], Path("/"), told="pip")
-        except FetchError:
-            continue
-        return _Tool(words, python, is_uv=False, what=what)
-    raise FetchError(
-        "neither uv nor pip is installed, and the server is a Python package",
-        hint="Install one of them: `pip install uv`.",
-    )
 
 
 def _requirement(package: str) -> str:
@@ -183,13 +177,6 @@ def bare_with_extras(package: str) -> str:
     """Return a requirement without its version."""
     match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9](?:\[[^\]]*\])?", package)
     return match.group() if match else package
-
-
-def _line(each: dict[str, dict[str, dict[str, dict[str, str]]]]) -> str:
-    """Return one package of pip's report as a requirement with its digest."""
-    name, version = each["metadata"]["name"], each["metadata"]["version"]
-    digest = each["download_info"]["archive_info"]["hashes"]["sha256"]
-    return f"{name}=={version} --hash=sha256:{digest}"
 
 
 def _distribution(packages: Path, name: str) -> Distribution:

@@ -89,7 +89,7 @@ def resolved(
 def _missing(request: PackageRequest, known: FetchedServer | None) -> str:
     """Say why a server cannot be started; nothing if it can."""
     from ironcurtain.servers.fetched import pypi  # noqa: PLC0415 - as above
-    from ironcurtain.servers.fetched.fetch import platform_of  # noqa: PLC0415
+    from ironcurtain.servers.fetched.fetch import platform_of, program_of  # noqa: PLC0415
 
     asked = quoted(request.wanted.packages[0])
     if known is None:
@@ -104,9 +104,15 @@ def _missing(request: PackageRequest, known: FetchedServer | None) -> str:
         return f"{asked} is not fetched for this machine ({platform_of(known.wanted)})"
     if known.wanted.manager == "pypi" and pypi.interpreter(known.wanted.python) is None:
         return f"{asked} asks for Python {known.wanted.python}, which is not on PATH"
-    if not installation(known.package, known.version, pinned.tree).is_dir():
-        return f"{asked} is in the lock, version {known.version}, and is not installed here"
-    return ""
+    place = installation(known.package, known.version, pinned.tree)
+    why = ""
+    try:
+        program_of(known, place)
+    except FetchError as error:
+        why = error.what
+    if not place.is_dir():
+        why = f"{asked} is in the lock, version {known.version}, and is not installed here"
+    return why
 
 
 def _installed(server: Server, request: PackageRequest, known: FetchedServer, place: Path) -> Server:
@@ -116,7 +122,7 @@ def _installed(server: Server, request: PackageRequest, known: FetchedServer, pl
     from ironcurtain.servers.fetched import pypi  # noqa: PLC0415 - as above
 
     python = pypi.interpreter(known.wanted.python)
-    command, words, variables = pypi.command(python or Path(), place, known.run)
+    command, words, variables = pypi.command(python or Path(), place)
     given = server.env.get("PYTHONPATH")
     path = {"PYTHONPATH": os.pathsep.join([variables["PYTHONPATH"], given])} if given else {}
     return server.model_copy(

@@ -1,4 +1,4 @@
-"""Running a package manager: npm, uv or pip, as the user configured it, in a directory of ours.
+"""Running a package manager: npm or uv, as the user configured it, in a directory of ours.
 
 In: its command line. Out: the files of a server, `Staged`, before they become an installation.
 """

@@ -17,8 +17,10 @@ from pathlib import Path
 
 import platformdirs
 
+from ironcurtain.errors import FetchError
 from ironcurtain.system.frozen import Digest
 from ironcurtain.system.structs import Struct
+from ironcurtain.system.text import visible
 
 _NOTES = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
 """What installers note of themselves beside a Python package's metadata: nothing of it runs."""
@@ -55,11 +57,15 @@ def digests(directory: Path) -> Digests:
 
     Raises:
         OSError: If one cannot be read.
+        FetchError: If a link leads out of it: what runs there would be none of these files.
     """
     tree, whole = hashlib.sha256(), hashlib.sha256()
+    top = Path(os.path.realpath(directory))
     for name, path in sorted(_files(directory, "")):
         facts = path.lstat()
         if stat.S_ISLNK(facts.st_mode):
+            if path.readlink().is_absolute() or not Path(os.path.realpath(path)).is_relative_to(top):
+                raise FetchError(f"the link {visible(name)} leads out of what was fetched")
             kind, content = "link", hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
         elif stat.S_ISREG(facts.st_mode):
             kind = "program" if facts.st_mode & stat.S_IXUSR else "file"
@@ -83,7 +89,7 @@ def is_whole(place: Path, tree: Digest) -> bool:
     try:
         actual = digests(place)
         return actual.tree == tree and note_of(place).read_text("ascii") == actual.whole
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError, FetchError):
         return False
 
 

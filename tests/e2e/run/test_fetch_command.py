@@ -91,23 +91,6 @@ def test_another_machine_fetches_the_same_by_the_lock(
     assert [path.name for path in packages.installed] == names
 
 
-@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
-def test_uv_and_pip_fetch_the_same(
-    inside: Inside,
-    servers: Path,
-    packages: Packages,
-    fetched: tuple[bytes, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    programs = servers.parent / "programs"
-    programs.mkdir()
-    monkeypatch.setenv("PATH", str(programs))
-    assert shutil.which("uv") is None
-    assert inside("servers", "fetch", "py", cwd=servers.parent).code == 0
-    by_uv = [name for name in fetched[1] if name.startswith("py-")]
-    assert [path.name for path in packages.installed] == by_uv
-
-
 @pytest.mark.parametrize(
     ("words", "code", "error", "said"),
     [

@@ -1,6 +1,6 @@
 """Packages to be fetched without the internet: an npm registry on loopback, and a directory of wheels.
 
-Each package is a small MCP server of one tool, which says what it is. Real npm, uv and pip fetch it.
+Each package is a small MCP server of one tool, which says what it is. Real npm and uv fetch it.
 """
 
 from __future__ import annotations
@@ -170,15 +170,34 @@ def _files(place: Path, above: str) -> dict[str, bytes]:
     }
 
 
-def write_wheel(place: Path, name: str, version: str, said: str | None = None) -> Path:
-    """Write a wheel of a server into a directory; it has one program of its own name."""
+def write_wheel(
+    place: Path,
+    name: str,
+    version: str,
+    said: str | None = None,
+    *,
+    needs: str = "",
+    more: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a wheel of a server into a directory; it has one program of its own name.
+
+    Args:
+        place: The directory.
+        name: The package.
+        version: Its version.
+        said: What its tool says that it is.
+        needs: What its metadata requires.
+        more: Files beside the server's.
+    """
     module = name.replace("-", "_")
     about = f"{module}-{version}.dist-info"
     files = {
         f"{module}.py": _PYTHON.replace("SAID", said or f"{name} {version}").replace("LISTED", _LISTED),
-        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + (f"Requires-Dist: {needs}\n" if needs else ""),
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{about}/entry_points.txt": f"[console_scripts]\n{name} = {module}:main\n",
+        **(more or {}),
     }
     listed = "".join(f"{each},,\n" for each in (*files, f"{about}/RECORD"))
     path = place / f"{module}-{version}-py3-none-any.whl"
@@ -213,7 +232,7 @@ class Packages:
     """Both, and an environment in which only they are there.
 
     Attributes:
-        environment: What npm, uv and pip have to be given.
+        environment: What npm and uv have to be given.
     """
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch | None = None) -> None:
@@ -226,8 +245,6 @@ class Packages:
             "npm_config_registry": self.npm.url,
             "npm_config_cache": str(root / "npm-cache"),
             "npm_config_userconfig": str(root / "npmrc"),
-            "PIP_FIND_LINKS": str(self.wheels),
-            "PIP_INDEX_URL": f"{self.npm.url}simple/",
             "UV_FIND_LINKS": str(self.wheels),
             "UV_DEFAULT_INDEX": f"{self.npm.url}simple/",
             "UV_CACHE_DIR": str(root / "uv-cache"),
