@@ -19,7 +19,7 @@ a process status. Each leaf is documented for users by the page ``docs/errors/<c
     ├── NoAnswerError        3: no answer could be given
     │   ├── EngineMissingError … EngineFailedError      IC30nn  OPA
     │   ├── BundleIntegrityError … BundleSignatureError IC31nn  bundles
-    │   ├── ServerFailedError … FetchError              IC32nn  MCP servers and their sandbox
+    │   ├── ServerFailedError … UnpermittedError        IC32nn  MCP servers and their sandbox
     │   ├── ModelFailedError … BudgetReachedError       IC33nn  language models
     │   └── PublishError … RegistryError                IC34nn  files, locks, logs, registries
     └── NeedsApprovalError   4: a person must decide
@@ -294,6 +294,10 @@ class SandboxMissingError(NoAnswerError, code="IC3202"):
 
 class FetchError(NoAnswerError, code="IC3203"):
     """A server that fetches itself was not fetched, cannot be, or is not what was fetched."""
+
+
+class UnpermittedError(NoAnswerError, code="IC3204"):
+    """A project wants a server let out, or its module imported, and no person permitted that."""
 
 
 class ModelFailedError(NoAnswerError, code="IC3301"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,7 @@ from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.engine import Engine
 from ironcurtain.engine.locate import Opa, find
 from ironcurtain.engine.remote_nodes import Nodes
-from ironcurtain.errors import IronCurtainError
+from ironcurtain.errors import EngineMissingError, EngineVersionError, IronCurtainError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
@@ -208,15 +208,19 @@ class Policy:
 
         Raises:
             BundleSignatureError: If a key is known and OPA, asked for itself, refuses the signature.
+            BundleIntegrityError, SeveralErrors: If others decide, and the bundle uses built-ins that a policy
+                may not use; an engine of our own says so when it starts.
         """
+        from ironcurtain.engine.command import OpaCommand  # noqa: PLC0415 - it loads for a while
+
+        archive, key = self._bundle.archive(), self._trust.key
         if self._nodes is not None:
             from ironcurtain.engine.remote import RemoteEngine  # noqa: PLC0415 - few need its library
 
+            with suppress(EngineMissingError, EngineVersionError):  # nodes do without one here
+                OpaCommand(self.opa).check_built_ins(archive)
             return RemoteEngine(self._nodes, self.revision, wait=wait)
-        archive, key = self._bundle.archive(), self._trust.key
         if key is not None:
-            from ironcurtain.engine.command import OpaCommand  # noqa: PLC0415 - few have a key
-
             OpaCommand(self.opa).verify_signature(archive, key.pem, key.algorithm)
         return Engine(self.opa, archive, self.revision)
 

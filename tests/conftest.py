@@ -5,6 +5,7 @@ New ones are looked for with `--hypothesis-profile=searching`, which draws ten t
 `support.examples` where a property names a number), and by the fuzzer.
 """
 
+import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -27,6 +28,9 @@ session.DISCOVER_TIMEOUT_SECONDS = stdio.PROCESS_TERMINATION_TIMEOUT = 120.0
 # A run in the background may have been started with interrupts ignored, which the programs that tests start
 # and interrupt would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests start servers of their own, mostly without a sandbox; tests of the permission itself take this away.
+os.environ["IRONCURTAIN_PERMIT_SERVERS"] = "all"
 
 
 # What takes minutes begins first: at the end of a run nothing would be left to do beside it.

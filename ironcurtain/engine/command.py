@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import (
+    BundleIntegrityError,
     BundleSignatureError,
     EngineFailedError,
     Place,
@@ -241,6 +242,31 @@ class OpaCommand:
         if ended.status != 0:
             words = _shown(ended.stderr + ended.stdout).replace(f"{place}/", "")
             raise BundleSignatureError(f"OPA refuses the bundle: {words}")
+
+    def check_built_ins(self, archive: bytes) -> None:
+        """See that a bundle uses only the built-ins that a policy may use; `opa run` knows no such limit.
+
+        Raises:
+            BundleIntegrityError, SeveralErrors: For each use of another one, with file and line.
+        """
+        with private_directory(_KIND) as place:
+            bundle = place / "bundle.tar.gz"
+            bundle.write_bytes(archive)
+            arguments = ["check", "--format", "json", *_capabilities(CAPABILITIES), "--bundle", str(bundle)]
+            output = self._run(arguments)
+        if output.status == 0:
+            return
+        errors = _read(_ErrorReport.model_validate_json, output.stderr, output).errors
+        raise_all(
+            [
+                BundleIntegrityError(
+                    f"OPA refuses {each.location.place}: {visible(each.message)}",
+                    hint="A policy may use the built-ins of opa/capabilities.json alone: do without it.",
+                )
+                for each in errors
+            ]
+        )
+        raise _failed(output)
 
     def format(self, source: str) -> str:
         """Return a module as `opa fmt` writes it."""

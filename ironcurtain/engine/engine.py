@@ -8,7 +8,8 @@ Security rests on these:
 2. Nothing of our environment reaches OPA, and nothing but this bundle is loaded.
 3. Its life is tied to its owner's: see `parent_death.py`. On Linux the *thread* that enters the engine must
    live as long as the engine.
-4. Everything but a decision object from the expected revision raises; there is no fallback.
+4. The bundle uses no built-in but those that a policy may use: nothing is asked before that is known.
+5. Everything but a decision object from the expected revision raises; there is no fallback.
 """
 
 from __future__ import annotations
@@ -177,11 +178,14 @@ class Engine:
 
         Raises:
             EngineFailedError: If it does not start, in OPA's own words.
-            BundleIntegrityError: If the bundle is of another revision.
+            BundleIntegrityError, SeveralErrors: If the bundle is of another revision, or uses built-ins that
+                a policy may not use.
         """
         async with AsyncExitStack() as stack:
             token = secrets.token_urlsafe(32)
             directory = self._prepare(stack, token)
+            checked = asyncio.create_task(asyncio.to_thread(self._check_built_ins))
+            stack.push_async_callback(_ended, checked)
             process = await OpaProcess.start(
                 _command(self._opa, directory),
                 cwd=directory,
@@ -193,6 +197,7 @@ class Engine:
             stack.callback(blocking.close)
             stack.callback(client.close)
             await self._until_healthy(process, blocking)
+            await checked
             await self._check_bundle(process, blocking)
             self._process, self._blocking, self._client = process, blocking, client
             self._owner, self._stack = os.getpid(), stack.pop_all()
@@ -267,6 +272,11 @@ class Engine:
             raise EngineFailedError(f"the engine's files cannot be written: {visible(str(error))}") from error
         return directory
 
+    def _check_built_ins(self) -> None:
+        from ironcurtain.engine.command import OpaCommand  # noqa: PLC0415 - it loads while OPA starts
+
+        OpaCommand(self._opa, timeout=self._limits.start).check_built_ins(self._archive)
+
     async def _until_healthy(self, process: OpaProcess, client: BlockingClient) -> None:
         try:
             async with asyncio.timeout(self._limits.start):
@@ -290,6 +300,11 @@ class Engine:
                 raise BundleIntegrityError(f"the bundle is not the expected one: {error.reason}") from None
             if error.rule != ReservedRule.ENGINE_UNDEFINED:
                 raise _failed(f"OPA did not answer its first query: {error.reason}", process) from None
+
+
+async def _ended(checked: asyncio.Task[None]) -> None:
+    """Wait for the end of a check whose outcome nobody needs any more."""
+    await asyncio.gather(checked, return_exceptions=True)
 
 
 def _write_files(directory: Path, archive: bytes, token: str) -> None:

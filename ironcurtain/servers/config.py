@@ -78,6 +78,16 @@ def real_paths(written: Iterable[str], *, home: Path, directory: Path) -> list[P
     return problems
 
 
+def is_module(path: Path) -> bool:
+    """Tell whether a servers' file is a module of tools."""
+    return path.suffix == ".py"
+
+
+def unread_module(path: Path) -> ServerConfig:
+    """Return a module of tools as a configuration, without running it: its own name is not known."""
+    return ServerConfig(path, {path.stem: Server(gateway=path.name)})
+
+
 def load_servers(path: Path) -> ServerConfig:
     """Read the servers' configuration, and beside it what was fetched; a module of tools is one of itself.
 
@@ -87,7 +97,7 @@ def load_servers(path: Path) -> ServerConfig:
         FormatError: If it is not of the shape of `mcp-servers.json`.
         ServerConfigError: If a key is nearly one of ours, or the file names no server.
     """
-    if path.suffix == ".py":
+    if is_module(path):
         from ironcurtain.gateway.gateway import load_gateway  # noqa: PLC0415 - few have one
 
         gateway = load_gateway(path)

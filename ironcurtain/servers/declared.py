@@ -7,6 +7,7 @@ from ironcurtain.gateway.gateway import listing, load_gateway
 from ironcurtain.gateway.roles import marked_none
 from ironcurtain.model.annotations import Annotations, Confirmation, ServerAnnotations, ToolAnnotation
 from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.permitted import check_permitted
 from ironcurtain.servers.tools import ToolListing, tool_digest
 from ironcurtain.system import json_text
 
@@ -15,13 +16,12 @@ def declared_annotations(config: ServerConfig) -> Annotations:
     """Return the annotations of all gateways of a configuration, and the roles that they declare.
 
     Raises:
+        UnpermittedError: If nobody permitted that a module is imported.
         GatewayError, SeveralErrors: If anything in their modules is wrong.
     """
-    gateways = {
-        name: load_gateway(config.directory / server.gateway)
-        for name, server in config.servers.items()
-        if server.gateway
-    }
+    modules = {name: server.gateway for name, server in config.servers.items() if server.gateway}
+    check_permitted(config, modules)
+    gateways = {name: load_gateway(config.directory / module) for name, module in modules.items()}
     roles = {role.name: role for gateway in gateways.values() for role in gateway.roles}
     servers = {
         name: ServerAnnotations(tools=tuple(annotation_of(tool) for tool in gateway.tools.values()))

@@ -45,6 +45,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxDefaults
 from ironcurtain.servers.connect import LastWords, cause
+from ironcurtain.servers.permitted import check_permitted
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT
 from ironcurtain.servers.unchecked_call import call_unchecked
@@ -248,6 +249,7 @@ class _Attack:
             configuration=(self._config.path,),
             reaches={server: reach_of(self._content, server)},
         )
+        check_permitted(self._config, [server])
         launcher = SandboxLauncher.open(self._config, inputs)
 
         async def tell(_name: str, _seen: Observation) -> None:

@@ -60,12 +60,12 @@ def command(
     from ironcurtain.cli.author.authoring import spending
     from ironcurtain.cli.options.project import read_project
     from ironcurtain.cli.run.fetching import say, server_launcher
-    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.permitted import project_servers
     from ironcurtain.servers.tool_lists.recorded import list_or_recorded
 
     project = read_project(config)
     tools = list_or_recorded(
-        load_servers(project.path("servers")),
+        project_servers(project.path("servers")),
         server_launcher(),
         project.path("output"),
         say,
@@ -93,8 +93,8 @@ def annotate_tools(
     """
     from ironcurtain.compiler.annotate.annotate import annotate
     from ironcurtain.compiler.annotate.known import shipped_collection
-    from ironcurtain.servers.config import load_servers
     from ironcurtain.servers.declared import declared_annotations
+    from ironcurtain.servers.permitted import project_servers
 
     annotated = annotate(
         tools,
@@ -103,7 +103,7 @@ def annotate_tools(
         _book(project, model, ledger, locked=locked),
         previous=_previous(project.path("output"), set(tools)),
         known=shipped_collection(),
-        declared=declared_annotations(load_servers(project.path("servers"))),
+        declared=declared_annotations(project_servers(project.path("servers"))),
     )
     told = [f"finding: {note}" for note in annotated.notes]
     for line in (*told, *(line for proposal in annotated.proposals for line in proposal.lines)):

@@ -19,7 +19,7 @@ from ironcurtain.compiler.load.sources import ANSWERS_FILE, Sources, shown_path
 from ironcurtain.compiler.verify.evidence import FILE_NAME
 from ironcurtain.errors import Exit, IronCurtainError
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.servers.config import load_servers
+from ironcurtain.servers.permitted import project_servers
 from ironcurtain.settings import FILE_NAME as SETTINGS
 from ironcurtain.system.files import load
 from ironcurtain.system.text import visible
@@ -108,7 +108,7 @@ def _places(values: Mapping[str, str]) -> dict[str, str]:
 
 def _saved_tools(servers: Path) -> set[Path]:
     try:
-        configured = load_servers(servers).servers.values()
+        configured = project_servers(servers).servers.values()
     except IronCurtainError:
         return set()
     return {servers.parent / each.tools for each in configured if each.tools is not None}

@@ -183,11 +183,11 @@ def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) 
     from ironcurtain.compiler.lists.resolve import ListContext
     from ironcurtain.decision.roles import Registry
     from ironcurtain.model.annotations import Annotations
-    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.permitted import project_servers
     from ironcurtain.servers.tool_lists.listing import list_tools
     from ironcurtain.system.files import load
 
-    servers, launcher = load_servers(project.path("servers")), server_launcher()
+    servers, launcher = project_servers(project.path("servers")), server_launcher()
     annotations = project.path("output") / "tool-annotations.json"
     return ListContext(
         servers=servers,

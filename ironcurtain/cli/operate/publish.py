@@ -81,6 +81,7 @@ def command(
     from ironcurtain.bundle.publishing.to_server import publish_to_server
     from ironcurtain.cli.options.signing import default_key, public_beside
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
+    from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
     from ironcurtain.integrations.gate.inputs import GateInputs
     from ironcurtain.system.files import read_token
@@ -90,7 +91,10 @@ def command(
     trust = Trust.of(verify_key=key)
     signed = open_bundle(path, trust)
     given = GateInputs(bundle=path, config=path_or_none(config), scenarios=path_or_none(scenarios))
-    _require_accepted(signed, given, find(path_or_none(opa)))
+    engine = find(path_or_none(opa))
+    # Nodes take any built-in: `opa run` knows no list of those that a policy may use.
+    OpaCommand(engine).check_built_ins(signed.archive())
+    _require_accepted(signed, given, engine)
     facts: dict[str, JsonValue] = {}
     if target.lower().startswith(SCHEME):
         reference = Reference.parse(target)

@@ -97,7 +97,7 @@ def command(
     from ironcurtain.analysis.engine.policy_analysis import analyse_with_guarantees
     from ironcurtain.cli.review.policy_argument import opa_command, read_policy
     from ironcurtain.model.guarantees import Guarantees
-    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.permitted import project_servers
 
     policy = read_policy(bundle, config, scenarios, **trust)
     promised = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
@@ -107,7 +107,7 @@ def command(
     report = attack(examined, policy.scenarios or (), engine, recorded=calls, maximum=maximum)
     if live:
         bases = gather(policy.scenarios or (), examined, calls).bases
-        started = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
+        started = project_servers(Path(servers) if servers is not None else policy.project.path("servers"))
         report = with_live(report, _live(policy.bundle, policy.world, bases, started, engine))
     print_result(report, report_lines(report), format_)
     return Exit.NO if report.outcome == "found" else Exit.YES

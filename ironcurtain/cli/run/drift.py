@@ -68,11 +68,11 @@ def command(
     from ironcurtain.cli.review.policy_argument import opa_command, read_policy
     from ironcurtain.cli.run.fetching import server_launcher
     from ironcurtain.compiler.annotate.tool_texts import text_findings
-    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.permitted import project_servers
     from ironcurtain.servers.tool_lists.listing import list_reachable
 
     policy = read_policy(bundle, config, scenarios, **trust)
-    configured = load_servers(Path(servers) if servers is not None else policy.project.path("servers"))
+    configured = project_servers(Path(servers) if servers is not None else policy.project.path("servers"))
     live, failed = list_reachable(configured, server_launcher(), only=only or None, timeout=timeout)
     report = drift(PolicyContent.of(policy.bundle), live, text_findings)
     if report.tools:

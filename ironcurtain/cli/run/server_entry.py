@@ -19,6 +19,8 @@ from ironcurtain.integrations.clients.servers_file import Permissions
 from ironcurtain.servers.config import check_servers
 from ironcurtain.servers.config_model import Server, Servers
 from ironcurtain.servers.fetched.lock import FetchedServer, read_lock, with_fetched, write_lock
+from ironcurtain.servers.permitted import permit as permit_servers
+from ironcurtain.servers.permitted import unpermitted
 from ironcurtain.system import json_text
 from ironcurtain.system.files import parse_document, read_text
 from ironcurtain.system.frozen import JsonValue
@@ -103,9 +105,13 @@ def permit(project: Project, name: str, more: Permissions, file: Path) -> Exit:
         parse_document(text, str(file), Servers)
         named = _permitted_domains(project, name)
         changed = servers_file.with_permissions(text, str(file), name, more, named)
-        check_servers(parse_document(changed, str(file), Servers), file)
+        now = check_servers(parse_document(changed, str(file), Servers), file)
+        # What the command line adds is permitted with it, and nothing else that the entry says.
+        is_added = not unpermitted(check_servers(parse_document(text, str(file), Servers), file), [name])
         if changed != text:
             servers_file.write(file, changed)
+        if is_added:
+            permit_servers(now, [name])
     for what in more.words:
         print_note(f"written: the sandbox of {name} {what}")
     print_note("a proxy that runs takes it at its next start")

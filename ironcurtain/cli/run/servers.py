@@ -107,6 +107,7 @@ def add(
     from ironcurtain.integrations.clients.servers_file import Permissions
     from ironcurtain.servers.config import check_servers
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched
+    from ironcurtain.servers.permitted import permit as permit_servers
     from ironcurtain.servers.tool_lists.listing import list_tools
 
     project = read_project(config)
@@ -124,7 +125,10 @@ def add(
     file, document = project.path("servers"), proposed(project, name, entry)
     fetched = fetched_of(project, name, document.servers[name])
     lock = with_fetched(read_lock(file), fetched)
-    tools = list_tools(check_servers(document, file, lock), server_launcher(), only=[name], timeout=timeout)
+    config_ = check_servers(document, file, lock)
+    if entry is not None and more.any:
+        permit_servers(config_, [name])
+    tools = list_tools(config_, server_launcher(), only=[name], timeout=timeout)
     _say(f"read: {counted(len(tools[name]), 'tool')} of {name}")
     if write_down(project, name, entry, fetched):
         _say(f"written: {name} in {file.name}")
@@ -172,6 +176,43 @@ def fetch(
     from ironcurtain.cli.run.fetching import fetch_servers
 
     return fetch_servers(names=names, servers=servers, update=update, config=config, format_=format_)
+
+
+@command.command("permit")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
+@CONFIG
+def permit_(*, names: tuple[str, ...], servers: str | None, config: str | None) -> Exit:
+    """Permit what servers want beyond strict containment, or the import of their module: all, or those named.
+
+    Commands that read tools (`compile`, `annotate`, `tools`, `drift`, `lists`, `doctor`, `attack --live`)
+    start no server without a sandbox, with more files open to it than the project's, or with a sandbox of the
+    project's own program, and import no module of tools, before you permit that entry as it is written.
+    The permission is recorded in your own directory. A changed entry needs another one. Read what you permit.
+
+    \b
+    Examples:
+      ironcurtain servers permit
+      ironcurtain servers permit desk --servers mcp-servers.json
+
+    \b
+    Exit: 0 permitted, or nothing needs it, 2 a file is wrong or has no such server, 3 not writable.
+    """  # noqa: D301 - click reads the escape
+    from ironcurtain.cli.options.project import read_project
+    from ironcurtain.servers.config import is_module, load_servers, unread_module
+    from ironcurtain.servers.permitted import permit
+
+    file = Path(servers) if servers is not None else read_project(config).path("servers")
+    configured = unread_module(file) if is_module(file) else load_servers(file)
+    if unknown := set(names) - configured.servers.keys():
+        raise UsageError(f"there is no server {visible(min(unknown))}", where=str(file))
+    wanted = permit(configured, names or configured.servers)
+    for name, needed in wanted.items():
+        for each in needed:
+            _say(f"permitted: server {name}: {each}")
+    if not wanted:
+        _say("nothing needs a permission: servers are started strictly contained")
+    return Exit.YES
 
 
 @command.command("list")

@@ -60,11 +60,11 @@ def command(*, server: str, servers: str, timeout: float, sample: tuple[str, str
     Exit: 0 printed or kept, 2 wrong configuration or sample, 3 the server failed.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.run.fetching import server_launcher
-    from ironcurtain.servers.config import load_servers
+    from ironcurtain.servers.permitted import project_servers
     from ironcurtain.servers.tool_lists.listing import list_tools
     from ironcurtain.servers.tools import saved_document
 
-    config = load_servers(Path(servers))
+    config = project_servers(Path(servers))
     for note in config.notes:
         click.echo(f"note: {note}", err=True)
     listed = list_tools(config, server_launcher(), only=[server], saved=sample is not None, timeout=timeout)

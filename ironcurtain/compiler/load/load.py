@@ -17,7 +17,8 @@ from ironcurtain.errors import raise_all
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.scenarios import Scenarios
-from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.config import ServerConfig
+from ironcurtain.servers.permitted import project_servers
 from ironcurtain.servers.samples import ToolSamples, read_samples
 from ironcurtain.system.files import has_content, load, read_text
 from ironcurtain.system.frozen import Frozen
@@ -72,7 +73,7 @@ def load_inputs(sources: Sources) -> Inputs:
     return Inputs(
         constitution=text,
         clauses=clauses,
-        servers=load_servers(sources.servers),
+        servers=project_servers(sources.servers),
         scenarios=load(sources.scenarios, Scenarios),
         lists=read_lists(sources.lists, sources.output),
         confirmations=_optional(sources.confirmations, Confirmations(format="ironcurtain/confirmations/v1")),

@@ -11,6 +11,7 @@ from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.launching import Open, ServerLauncher, Start
+from ironcurtain.servers.permitted import check_permitted
 from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.settings import user_directory
 from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
@@ -22,7 +23,7 @@ S = TypeVar("S")
 
 
 def contained_launcher(say: Callable[[str], None]) -> ServerLauncher:
-    """Return what starts servers as their configuration wants them contained; there is no way around it.
+    """Return what starts servers as their configuration wants them contained, if a person permitted that.
 
     No rule speaks of a server here, and it has no session: it sees nothing of the home but its own program,
     and can write its temporary directory, and what its configuration names.
@@ -31,6 +32,7 @@ def contained_launcher(say: Callable[[str], None]) -> ServerLauncher:
     def make_ready(config: ServerConfig) -> Start:
         from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher  # noqa: PLC0415 - few commands start servers
 
+        check_permitted(config, config.servers)
         launcher = SandboxLauncher.open(config, _inputs(config))
         for note in launcher.notes():
             say(note)

@@ -15,7 +15,7 @@ from ironcurtain.integrations.clients.store import BackupStore
 from ironcurtain.integrations.clients.target import CLIENTS, MAX_BYTES, ConfigLocation, places, read_document
 from ironcurtain.integrations.clients.unwrap import ENTRY
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
-from ironcurtain.servers.config import load_servers
+from ironcurtain.servers.permitted import project_servers
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, visible
@@ -100,7 +100,7 @@ def _behind(name: str, entry: Mapping[str, JsonValue], directory: Path) -> Itera
     if file is None or not file.exists():
         return
     try:
-        config = load_servers(file)
+        config = project_servers(file)
     except IronCurtainError as error:
         yield from failed(name, error)
         return

@@ -28,7 +28,7 @@ from ironcurtain.integrations.doctor.installation import Diagnosis, Installation
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.policy import Policy
-from ironcurtain.servers.config import load_servers
+from ironcurtain.servers.permitted import project_servers
 from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import counted, visible
 
@@ -275,7 +275,7 @@ def approvals(installation: Installation) -> Iterator[Diagnosis]:
 
 def _working_roots(installation: Installation) -> list[Path]:
     try:
-        config = load_servers(installation.servers)
+        config = project_servers(installation.servers)
     except IronCurtainError:  # the part servers says why
         return []
     roots = (server.working_root for server in config.servers.values())

@@ -29,13 +29,15 @@ from ironcurtain.errors import (
     GatewayError,
     IronCurtainError,
     SandboxMissingError,
+    UnpermittedError,
 )
 from ironcurtain.gateway.gateway import Gateway, load_gateway
 from ironcurtain.gateway.option_positions import option_positions
 from ironcurtain.gateway.principal import read_permissions
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.servers.config import ServerConfig, load_servers, real_paths
+from ironcurtain.servers.config import ServerConfig, real_paths
+from ironcurtain.servers.permitted import project_servers, unpermitted
 from ironcurtain.servers.tool_lists.listing import list_reachable
 from ironcurtain.servers.tools import Tools
 from ironcurtain.system.extras import need
@@ -109,7 +111,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
         yield Diagnosis(name="servers", status="skip", what=what, fix=fix)
         return
     try:
-        config = load_servers(installation.servers)
+        config = project_servers(installation.servers)
     except IronCurtainError as error:
         yield from failed("servers", error)
         return
@@ -136,7 +138,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
             what = "it is not started, because it cannot be contained"
             yield Diagnosis(name=f"servers/{name}", status="skip", what=what)
         for each in broken.get(name, ()):
-            is_told = isinstance(each, FetchError | GatewayError)
+            is_told = isinstance(each, FetchError | GatewayError | UnpermittedError)
             fix = "" if is_told else _by_hand(config, name)
             yield from failed(f"servers/{name}", each, fix)
     yield from _drift(installation, live)
@@ -309,12 +311,13 @@ def _drift(installation: Installation, live: Tools) -> Iterator[Diagnosis]:
 def gateways(installation: Installation) -> Iterator[Diagnosis]:
     """Read each gateway's module, and hold against it the files that `ironcurtain serve` is given."""
     try:
-        config = load_servers(installation.servers)
+        config = project_servers(installation.servers)
     except IronCurtainError:  # the part servers says why
         return
     found: dict[str, Gateway] = {}
+    refused = unpermitted(config, config.servers)  # as the part servers says
     for name, server in config.servers.items():
-        if server.gateway is None:
+        if server.gateway is None or name in refused:
             continue
         try:
             found[name] = load_gateway(config.directory / server.gateway)

@@ -17,8 +17,9 @@ from pathlib import Path
 from anyio import to_thread
 
 from ironcurtain.errors import IronCurtainError
-from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.launching import ServerLauncher
+from ironcurtain.servers.permitted import project_servers
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT, LiveReader, is_started
 from ironcurtain.servers.tool_lists.live import Listener, Outcome, Outcomes, list_each, list_side_by_side
 from ironcurtain.system.background import process_scope
@@ -55,7 +56,7 @@ def _started_servers(path: Path, *, saved: bool) -> ServerConfig | None:
     if path.suffix == ".py":  # tools of its own, for which none is started
         return None
     try:
-        config = load_servers(path)
+        config = project_servers(path)
     except IronCurtainError:
         return None
     live = {name: server for name, server in config.servers.items() if is_started(server, saved=saved)}

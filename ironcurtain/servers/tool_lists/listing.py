@@ -13,6 +13,7 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.servers.launching import ServerLauncher
+from ironcurtain.servers.permitted import check_permitted, unpermitted
 from ironcurtain.servers.tool_lists.live import Outcomes, all_listed, list_each
 from ironcurtain.servers.tools import ToolListing, Tools, read_saved_tools
 from ironcurtain.system.structs import replace
@@ -50,6 +51,7 @@ def list_tools(
         SandboxMissingError: If live ones have to be contained and cannot be.
     """
     names = sorted(config.servers if only is None else only)
+    check_permitted(config, [name for name in names if _is_run(_configured(config, name), saved=saved)])
     found: Tools = {}
     live: dict[str, Server] = {}
     for name in names:
@@ -71,6 +73,10 @@ def list_tools(
         found.update(all_listed(chosen, read(chosen, launcher, timeout)))
     _check_endpoint_names(found, config)
     return dict(sorted(found.items()))
+
+
+def _is_run(server: Server, *, saved: bool) -> bool:
+    return bool(server.gateway) or is_started(server, saved=saved)
 
 
 def is_started(server: Server, *, saved: bool = False) -> bool:
@@ -108,10 +114,14 @@ def list_reachable(
         ServerConfigError: For a name that is not configured.
         SandboxMissingError: If live ones have to be contained and cannot be.
     """
-    names = sorted(config.servers if only is None else only)
+    wanted = sorted(config.servers if only is None else only)
+    for name in wanted:
+        _configured(config, name)
+    refused = unpermitted(config, wanted)
+    names = [name for name in wanted if name not in refused]
     live = {name: _configured(config, name) for name in names if _configured(config, name).command}
     found: Tools = {}
-    failed: dict[str, list[IronCurtainError]] = {}
+    failed: dict[str, list[IronCurtainError]] = {name: [error] for name, error in refused.items()}
     for name in (name for name in names if name not in live):
         try:
             found.update(list_tools(config, launcher, only=[name]))

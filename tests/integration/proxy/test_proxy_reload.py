@@ -16,6 +16,8 @@ from support.deployments.faulty import engine_of, proxy_of
 from support.deployments.proxied import LONG, Place, rules, text_of, until, visit_all
 from support.projects.policies import rule
 
+from ironcurtain.bundle.archive import Bundle
+
 NO_ECHO = [rule("no-echo", "deny", tool=["echo"]), *rules()]
 
 
@@ -52,6 +54,22 @@ async def a_broken_bundle_keeps_the_old_policy(client: Client, place: Place) -> 
     await until(lambda: events(place, "reload-refused"))
     assert "is not enforced" in place.said
     assert (await client.call_tool("fix__echo", {"text": "still denied"})).is_error
+    assert not (await client.call_tool("fix__steps", {"count": 1})).is_error
+
+
+async def a_bundle_with_a_built_in_that_no_policy_may_use_keeps_the_old_policy(
+    client: Client, place: Place
+) -> None:
+    before = len(events(place, "reload-refused"))
+    planted = (
+        b'package ironcurtain.custom.x\n\nx := http.send({"method": "get", "url": "http://127.0.0.1"})\n'
+    )
+    place.publish(NO_ECHO, place.names)
+    made = Bundle.read(place.bundle).with_files({"ironcurtain/custom/x.rego": planted})
+    (place.root / "new").write_bytes(made.archive())
+    (place.root / "new").replace(place.bundle)
+    said = "ironcurtain/custom/x.rego:3:6: undefined function http.send"
+    await until(lambda: any(said in each["reason"] for each in events(place, "reload-refused")[before:]))
     assert not (await client.call_tool("fix__steps", {"count": 1})).is_error
 
 

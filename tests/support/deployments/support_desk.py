@@ -69,6 +69,7 @@ class Desk:
             "HOME": str(self.home),
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",
+            "IRONCURTAIN_PERMIT_SERVERS": "all",
             "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
         }
 

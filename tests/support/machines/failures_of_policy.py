@@ -230,6 +230,13 @@ def a_server_that_would_fetch_itself(house: House) -> list[Sign]:
     return [Sign("servers/notes", "is not fetched yet", "ironcurtain servers fetch notes", "IC3203")]
 
 
+@PLANTS.take("servers that nobody permitted", "IC3204")
+def a_server_that_nobody_permitted(house: House) -> list[Sign]:
+    house.patch.delenv("IRONCURTAIN_PERMIT_SERVERS")
+    house.server(command="notes-server", sandbox=False)
+    return [Sign("servers/notes", "is not permitted", "ironcurtain servers permit notes", "IC3204")]
+
+
 @PLANTS.take("servers that fail", "IC3201")
 def a_server_that_dies(house: House) -> list[Sign]:
     house.server("mortal", "dies", sandbox=False)
