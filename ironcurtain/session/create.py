@@ -30,7 +30,7 @@ from ironcurtain.enforcement.proxy.options import InProcessClient, ProxyOptions,
 from ironcurtain.enforcement.proxy.runner import run_in_process
 from ironcurtain.errors import SessionError, UsageError
 from ironcurtain.policy import Policy
-from ironcurtain.session.directory import LOG, SessionDirectory, new_record, workspace_name
+from ironcurtain.session.directory import LOG, SessionDirectory, new_record
 from ironcurtain.session.events import EventListener, Listeners
 from ironcurtain.session.history import UNKNOWN, completed
 from ironcurtain.session.limits import NO_LIMITS, TURN, Budget, Limits
@@ -63,7 +63,7 @@ class SessionSettings(Struct):
         seconds: Seconds that a person has to answer; the call waits for as long.
         state: Where totals of callers are kept; None for a file of the user's own.
         turn: The most that a turn may use.
-        whole: The most that the session may use, from its start or its resumption.
+        whole: The most that the session may use, with what it used before it was resumed.
     """
 
     bundle: Path
@@ -124,7 +124,8 @@ async def create_session(
     Raises:
         UsageError: If the model or the session is not known, the workspace holds the policy, or a cost is
             limited that nobody knows.
-        SessionError: If the session to resume was begun under another policy, or in another workspace.
+        SessionError: If the session to resume was begun under another policy, in another workspace, or for
+            another caller.
         BusyError: If another process has the session open.
         IronCurtainError: If something else that is needed cannot be had; then nothing was started.
     """
@@ -140,7 +141,9 @@ async def create_session(
 
     async with AsyncExitStack() as stack:
         stack.push_async_callback(opened.client.aclose)
-        directory = stack.enter_context(_directory(resume, opened.name, policy.revision, workspace))
+        begun = partial(new_record, opened.name, policy.revision, workspace, settings.caller)
+        directory = stack.enter_context(_directory(resume, begun))
+        _check_used(settings, directory.record)
         directory.keep(completed(directory.messages, UNKNOWN))
         stack.enter_context(session_log(directory.path / LOG, directory.record.id, opened.access.secret))
         options = _options(settings, workspace, directory.record.id)
@@ -213,33 +216,34 @@ def _raise_first(serving: asyncio.Task[None]) -> None:
 
 
 @contextmanager
-def _directory(
-    resume: str | None, model: str, revision: str, workspace: Path | None
-) -> Iterator[SessionDirectory]:
-    if resume is None:
-        directory = SessionDirectory.create(new_record(model, revision, workspace))
-    else:
-        directory = SessionDirectory.resume(resume)
+def _directory(resume: str | None, new: Callable[[], SessionRecord]) -> Iterator[SessionDirectory]:
+    directory = SessionDirectory.create(new()) if resume is None else SessionDirectory.resume(resume)
     try:
-        begun = directory.record.revision
-        if begun != revision:
-            raise SessionError(
-                f"the session {directory.record.id} was begun under the policy {begun}, not {revision}",
-                hint="Resume it with that policy, or begin a new session.",
-            )
-        _check_same_workspace(directory.record, workspace)
+        _check_same(directory.record, new())
         yield directory
     finally:
         directory.close()
 
 
-def _check_same_workspace(record: SessionRecord, workspace: Path | None) -> None:
-    """See that a session goes on where it was: what it was told of its files is about that directory.
+def _check_same(record: SessionRecord, new: SessionRecord) -> None:
+    """Check that a session goes on as it began.
+
+    Its conversation is about its policy and its workspace, and the words in it are its caller's.
 
     Raises:
-        SessionError: If it does not.
+        SessionError: If policy, workspace or caller differ.
     """
-    begun, now = record.workspace, workspace_name(workspace)
+    if record.revision != new.revision:
+        raise SessionError(
+            f"the session {record.id} was begun under the policy {record.revision}, not {new.revision}",
+            hint="Resume it with that policy, or begin a new session.",
+        )
+    if record.caller != new.caller:
+        raise SessionError(
+            f"the session {record.id} was begun for another caller",
+            hint="Resume it with the same --caller, or begin a new session.",
+        )
+    begun, now = record.workspace, new.workspace
     if begun == now:
         return
     was = f"works in {visible(begun)}" if begun is not None else "has no workspace"
@@ -296,6 +300,19 @@ def _check_cost(settings: SessionSettings, model: SessionModel) -> None:
         raise UsageError(
             f"nobody knows the price of {visible(model.name)}, so its cost cannot be limited",
             hint="Write its price into config.json (`ironcurtain error models`), or limit tokens.",
+        )
+
+
+def _check_used(settings: SessionSettings, record: SessionRecord) -> None:
+    """Check that a limit of the session's cost can be held against what it has cost.
+
+    Raises:
+        UsageError: If a part of it was used with a model whose price nobody knew.
+    """
+    if settings.whole.cost is not None and record.used.cost is None:
+        raise UsageError(
+            f"nobody knows what the session {record.id} has cost, so its cost cannot be limited",
+            hint="Limit its tokens, or begin a new session.",
         )
 
 

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeVar
@@ -21,11 +21,13 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from ironcurtain.errors import BusyError, FormatError, IronCurtainError, Place, UsageError
+from ironcurtain.session.limits import Used
 from ironcurtain.session.line_files import LineFiles
 from ironcurtain.session.record import SessionRecord
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.locks import lock_handle
 from ironcurtain.system.text import quoted, visible
 
@@ -103,6 +105,10 @@ class SessionDirectory:
         """Keep the first words of the person, which the list of sessions shows."""
         if not self.record.task:
             self.save(self.record.model_copy(update={"task": text[:_TASK]}))
+
+    def keep_used(self, used: Used) -> None:
+        """Write what the session has used."""
+        self.save(self.record.model_copy(update={"used": used}))
 
     def keep(self, messages: Sequence[ModelMessage]) -> None:
         """Write the conversation: messages that are new are appended; `durable` waits for the disk.
@@ -210,13 +216,16 @@ def workspace_name(workspace: Path | None) -> str | None:
     return str(workspace.resolve()) if workspace is not None else None
 
 
-def new_record(model: str, revision: str, workspace: Path | None) -> SessionRecord:
+def new_record(
+    model: str, revision: str, workspace: Path | None, caller: Mapping[str, JsonValue]
+) -> SessionRecord:
     """Return the record of a session that begins now."""
     return SessionRecord(
         id=secrets.token_hex(6),
         model=model,
         revision=revision,
         workspace=workspace_name(workspace),
+        caller=dict(caller),
         begun=datetime.now(UTC).replace(microsecond=0),
     )
 

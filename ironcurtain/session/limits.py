@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from ironcurtain.compiler.llm.access import Price
+from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.structs import Struct
 
 WARNED_AT = Decimal("0.8")
 
 
-class Used(Struct):
+class Used(Frozen):
     """What was used.
 
     Attributes:
@@ -29,7 +30,12 @@ class Used(Struct):
     def __add__(self, other: Used) -> Used:
         """Return what both used together; a cost that is not known makes the sum unknown."""
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return Used(self.steps + other.steps, self.tokens + other.tokens, self.seconds + other.seconds, cost)
+        return Used(
+            steps=self.steps + other.steps,
+            tokens=self.tokens + other.tokens,
+            seconds=self.seconds + other.seconds,
+            cost=cost,
+        )
 
 
 class Limits(Struct):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
-from ironcurtain.system.frozen import Frozen
+from ironcurtain.session.limits import Used
+from ironcurtain.system.frozen import Frozen, JsonValue
 
 
 class SessionRecord(Frozen):
@@ -16,7 +17,9 @@ class SessionRecord(Frozen):
         model: `provider:id`.
         revision: Revision of the policy that the session was begun under.
         workspace: The agent's working directory.
+        caller: Facts about whom the agent acts for.
         task: The first words of the person.
+        used: What its turns have used.
     """
 
     format: Literal["ironcurtain/session/v1"] = "ironcurtain/session/v1"
@@ -25,4 +28,6 @@ class SessionRecord(Frozen):
     revision: str
     workspace: str | None
     begun: AwareDatetime
+    caller: dict[str, JsonValue] = Field(default_factory=dict)
     task: str = ""
+    used: Used = Used()

@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
-from decimal import Decimal
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -100,9 +100,10 @@ class Session:
         self.id = parts.directory.record.id
         self._parts, self._listeners = parts, listeners
         self._history = list(parts.directory.messages)
-        self._used = Used(cost=Decimal(0) if parts.model.price is not None else None)
+        used = parts.directory.record.used
+        self._used = used if parts.model.price is not None else used.model_copy(update={"cost": None})
         self._state = SessionPhase.READY
-        self._turn: asyncio.Future[Any] | None = None
+        self._turn: asyncio.Task[Any] | None = None
         self._cancelled = False
         self._prompt = ""
         self._prompted: list[str] | None = None
@@ -137,7 +138,7 @@ class Session:
 
     @property
     def usage(self) -> Used:
-        """What the session's turns used."""
+        """What the session's turns used, with those before it was resumed."""
         return self._used
 
     @property
@@ -174,14 +175,21 @@ class Session:
         self._listeners.add(listener)
 
     async def resolve(
-        self, request: str, *, approved: bool, scope: Scope = "once", reason: str = ""
+        self,
+        request: str,
+        *,
+        approved: bool,
+        scope: Scope = "once",
+        until: datetime | None = None,
+        reason: str = "",
     ) -> Recorded:
         """Answer a call that waits for a person.
 
         Args:
-            request: The id of the approval request, or how it begins.
+            request: The whole id of the approval request.
             approved: Whether it may happen.
             scope: `session` also approves calls of the shape that the request offers.
+            until: When the scope `session` ends; None for the end of the session.
             reason: The person's words; they reach the agent.
 
         Returns:
@@ -190,13 +198,11 @@ class Session:
         Raises:
             SessionError: If no call of this session waits under that id.
         """
-        named = [each for each in self.pending if each.id.startswith(request)] if request else []
-        if len(named) > 1:
-            raise SessionError(f"several calls of this session wait as {visible(request)}")
-        status, inbox = next(iter(named), None), self._parts.inbox()
+        status = next((each for each in self.pending if each.id == request), None)
+        inbox = self._parts.inbox()
         if status is None or status.request is None or inbox is None:
             raise SessionError(f"no call of this session waits as {visible(request) or 'no id'}")
-        answer = PersonAnswer("approved" if approved else "denied", scope, reason)
+        answer = PersonAnswer("approved" if approved else "denied", scope, reason, until=until)
         with inbox:
             return inbox.answer(status.request, answer)
 
@@ -213,7 +219,7 @@ class Session:
 
     def cancel(self) -> None:
         """End the running turn or summary; the history stays valid. Without one, nothing happens."""
-        if self._turn is not None:
+        if self._turn is not None and not self._cancelled:
             self._cancelled = True
             self._turn.cancel()
 
@@ -252,20 +258,21 @@ class Session:
         directory.name_task(text)
         directory.keep_words(text)
         self._parts.words.add(text)
-        await self._learn_tools()
         turn = Turn(self._parts.turn(), self._parts.model.price)
         seconds, over = first_out_of_time(((turn.budget, 0.0), (self._parts.whole, self._used.seconds)))
         why, is_said = "", False
         try:
             async with asyncio.timeout(seconds) as clock, aclosing(self._steps(text, turn)) as steps:
+                await self._learn_tools()
                 async for messages in steps:
                     self._keep(messages)
                     is_said = True
                     if isinstance(messages[-1], ModelRequest):  # what is used is held against the limits
                         self._check(turn)
                         directory.begin()  # while the model is asked
-                    else:
-                        await directory.durable()  # before what it asks for is done
+                    else:  # before what it asks for is done
+                        directory.keep_used(self._used + turn.used)
+                        await directory.durable()
         except LimitReachedError as reached:
             why = str(reached)
         except TimeoutError:
@@ -279,8 +286,9 @@ class Session:
         except AgentRunError as error:
             raise self._parts.model.failed(error) from error
         finally:
+            self._turn = None  # what follows is not interrupted
             self._finish("" if is_said else text)
-            self._used += turn.used
+            self._book(turn)
         await directory.durable()
         if why:
             self._listeners.tell(Note(why))
@@ -349,17 +357,25 @@ class Session:
         except Exception as error:
             raise parts.model.failed(error) from error
         turn.answers.append(answer)
-        self._used += turn.used
+        self._book(turn)
         check_whole(answer)
         if not turn.text.strip():
             raise ModelFailedError("the model wrote no summary")
         words = f"What happened so far, as a summary:\n\n{turn.text}"
         self._keep([ModelRequest(parts=[UserPromptPart(words)])])
 
+    def _book(self, turn: Turn) -> None:
+        self._used += turn.used
+        self._parts.directory.keep_used(self._used)
+
     async def _cancellable(self, work: Coroutine[Any, Any, T]) -> T:
-        self._cancelled = False
-        self._turn = turn = asyncio.ensure_future(work)
-        return await turn
+        """Do work that `cancel` interrupts; the work itself answers the interruption."""
+        self._cancelled, self._turn = False, (task := asyncio.current_task())
+        try:
+            return await work
+        finally:
+            if self._cancelled and task is not None:
+                task.uncancel()
 
     def _finish(self, text: str) -> None:
         """Leave a conversation that can go on: with the person's words, and a result for each call."""

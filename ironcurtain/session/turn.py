@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from decimal import Decimal
 
 from pydantic_ai.messages import ModelResponse, TextPart
 
@@ -34,12 +33,15 @@ class Turn:
     @property
     def used(self) -> Used:
         """What was used from its beginning until now."""
-        usages = [answer.usage for answer in self.answers]
-        costs = [cost_of(self._price, each.input_tokens, each.output_tokens) for each in usages]
-        cost = sum((each for each in costs if each is not None), Decimal(0))
-        tokens = sum(each.total_tokens for each in usages)
-        seconds = time.monotonic() - self._began
-        return Used(len(usages), tokens, seconds, cost if self._price is not None else None)
+        # A provider that reports less than nothing gives nothing back.
+        read = sum(max(0, answer.usage.input_tokens) for answer in self.answers)
+        written = sum(max(0, answer.usage.output_tokens) for answer in self.answers)
+        return Used(
+            steps=len(self.answers),
+            tokens=read + written,
+            seconds=time.monotonic() - self._began,
+            cost=cost_of(self._price, read, written),
+        )
 
     @property
     def text(self) -> str:

@@ -52,7 +52,7 @@ def command(
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.author.authoring import answer_cache, project_clauses, spending
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.cli.output import terminal
+    from ironcurtain.system import terminal
     from ironcurtain.system.files import atomic_write
 
     if not terminal.is_there() and not (yes or dry_run):
@@ -96,8 +96,8 @@ def _converse(
     base: tuple[PlacedClause, ...], own: str, source: str, said: str, cache: AnswerCache
 ) -> GuidanceProposal:
     """Ask until there are edits, passing questions on to the person where there is a terminal."""
-    from ironcurtain.cli.output import terminal
     from ironcurtain.compiler.load.customize import ConversationTurn, customize_question, proposal
+    from ironcurtain.system import terminal
 
     conversation = [ConversationTurn(who="person", said=said)]
     for _ in range(_MAX_TURNS):

@@ -264,9 +264,9 @@ def deny(*, id_: str, reason: str, directory: str | None, key: str | None, forma
 
 
 def _confirmed(request: ApprovalRequest, answer: PersonAnswer) -> bool:
-    from ironcurtain.cli.output import terminal
     from ironcurtain.enforcement.approvals.describe import describe
     from ironcurtain.enforcement.approvals.grant_end import shown_end
+    from ironcurtain.system import terminal
 
     if not terminal.is_there():
         raise UsageError(
@@ -381,9 +381,9 @@ def _print_list(statuses: tuple[ApprovalStatus, ...], format_: str) -> None:
 
 def _list(*, watch: bool, directory: str | None, key: str | None, format_: str) -> Exit:
     """List what waits, once, on each change, or on a screen of its own."""
-    from ironcurtain.cli.output import terminal
     from ironcurtain.cli.run.approvals_screen import Screen
     from ironcurtain.enforcement.approvals.told import told
+    from ironcurtain.system import terminal
 
     if watch and format_ == "text" and terminal.is_screen():
         with ExitStack() as stack:
@@ -397,7 +397,7 @@ def _list(*, watch: bool, directory: str | None, key: str | None, format_: str) 
 
 
 def _size(stream: TextIO) -> os.terminal_size:
-    from ironcurtain.cli.output import terminal
     from ironcurtain.enforcement.approvals.describe import WIDTH
+    from ironcurtain.system import terminal
 
     return terminal.size(stream, os.terminal_size((WIDTH, 24)))

@@ -14,19 +14,18 @@ from datetime import UTC, datetime
 
 import click
 
-from ironcurtain.cli.output import terminal
 from ironcurtain.enforcement.approvals.describe import WIDTH, describe, rows
-from ironcurtain.enforcement.approvals.grant_end import read_end
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer, Recorded
-from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest, ApprovalStatus
+from ironcurtain.enforcement.approvals.typed_answer import choices, read_answer
 from ironcurtain.errors import UsageError
+from ironcurtain.system import terminal
 
 _SECONDS = 0.5
 _UNKNOWN = os.terminal_size((WIDTH, 24))
 _HELP = "Up and down choose, Enter shows the whole call and takes your answer, q leaves."
 _AROUND = 2
 """Lines of a page that are ours: where it stands, and an empty one."""
-_UNTIL = "until "
 _HOME, _TO_END_OF_LINE, _TO_END = "\x1b[H", "\x1b[K", "\x1b[J"
 
 Telling = Callable[[ApprovalRequest, PersonAnswer, Recorded], str]
@@ -119,33 +118,12 @@ class Screen:
             return f"{id_} cannot be shown: {status.problem}"
         if not _read(describe(status.request, width=terminal.size(sys.stdout, _UNKNOWN).columns)):
             return ""
-        answer = _asked(status.request)
-        if answer is None:
-            return f"{id_} was not answered; it still waits."
-        return self._told(status.request, answer, self._inbox.answer(status.request, answer))
-
-
-def _asked(request: ApprovalRequest) -> PersonAnswer | None:
-    """Return the answer that is typed; None for none."""
-    covers = request.session_offer.covers
-    widening = ", session (or until HH:MM) to approve calls of the shape above, too" if covers else ""
-    word = terminal.asks(
-        f"Type approve to approve this one call{widening}, or deny; anything else leaves it waiting."
-    )
-    if word == "approve":
-        return PersonAnswer("approved")
-    if word == "session" and covers:
-        return PersonAnswer("approved", "session")
-    if word.startswith(_UNTIL) and covers:
+        line = terminal.asks(f"Type {choices(status.request)}; anything else leaves it waiting.")
         try:
-            end = read_end(word.removeprefix(_UNTIL), datetime.now(UTC))
-        except UsageError:
-            return None
-        return PersonAnswer("approved", "session", until=end)
-    if word == "deny":
-        reason = terminal.asks("Why? The agent is told this; an empty line tells it nothing.")
-        return PersonAnswer("denied", reason=reason[:MAX_REASON])
-    return None
+            answer = read_answer(line, status.request)
+        except UsageError as error:
+            return f"{id_} was not answered and still waits. {error.what if line else ''}".rstrip()
+        return self._told(status.request, answer, self._inbox.answer(status.request, answer))
 
 
 def _read(text: str) -> bool:

@@ -120,11 +120,11 @@ def command(
 
 
 def _transport(task: str | None, *, as_json: bool) -> Transport:
-    from ironcurtain.cli.output import terminal
     from ironcurtain.session.transports.conversation import Conversation
     from ironcurtain.session.transports.json_lines import JsonLines
     from ironcurtain.session.transports.one_task import OneTask
     from ironcurtain.session.transports.terminal_input import reader
+    from ironcurtain.system import terminal
 
     if as_json:
         if task is not None:

@@ -93,13 +93,13 @@ def command(
     is busy or not writable.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.bundle_argument import one_bundle
-    from ironcurtain.cli.output import terminal
     from ironcurtain.cli.run.fetching import fetch_aloud
     from ironcurtain.enforcement.proxy.configuration import check_sandbox
     from ironcurtain.integrations.clients.ready import known_of, search_path
     from ironcurtain.integrations.clients.target import chosen_location, has_servers
     from ironcurtain.integrations.clients.wrap import wrap
     from ironcurtain.policy import Policy
+    from ironcurtain.system import terminal
 
     need("mcp")  # a client would be left with a proxy that cannot start
     first, client, proxy_options = _divided(positions, unnamed=print_ and servers is not None)
@@ -254,7 +254,7 @@ def _unasked(report: ClientReport, format_: str) -> Exit:
 
 def _agreed(report: ClientReport) -> bool:
     """Show what would change and ask; nothing to change needs no answer."""
-    from ironcurtain.cli.output import terminal
+    from ironcurtain.system import terminal
 
     if report.status == "unchanged":
         return True

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest, Scope
-from ironcurtain.errors import SessionError
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.typed_answer import read_answer
+from ironcurtain.errors import SessionError, UsageError
 from ironcurtain.session.session import Session
-from ironcurtain.system.text import visible
 
 Read = Callable[[str], Awaitable[str]]
 """Reads a line of the person's; its argument is the prompt. Ends with EOFError where there is nobody."""
@@ -58,27 +58,19 @@ def _line(reading: asyncio.Future[str]) -> str:
 async def _answered(
     session: Session, request: ApprovalRequest, line: str, say: Callable[[str], None]
 ) -> bool:
-    """Do what a line says; tell whether it settled the request."""
-    word, _, reason = line.strip().removeprefix("/").partition(" ")
-    if word not in ("approve", "session", "approve-session", "deny"):
-        say("Type approve, session (for calls like this in this session), or deny and why.")
+    """Answer with a line; return whether the request is settled."""
+    try:
+        answer = read_answer(line, request)
+    except UsageError as error:
+        say(error.what)
         return False
-    if word != "deny" and not request.id.startswith(reason.strip()):
-        say(f"That is not the call that waits, which is {request.id}.")
-        return False
-    if word in ("session", "approve-session") and not request.session_offer.covers:
-        say(f"It cannot be approved for the session: {request.session_offer.why_not}")
-        return False
-    if word != "deny" and request.answered_by == "key":
-        say(
-            f"Only {visible(request.approver or '')} can approve it, with a key of their own, as "
-            f"`ironcurtain approvals approve {request.id[:4]} --approver-key FILE` in another terminal."
-        )
-        return False
-    scope: Scope = "once" if word in ("approve", "deny") else "session"
     try:
         became = await session.resolve(
-            request.id, approved=word != "deny", scope=scope, reason=reason.strip() if word == "deny" else ""
+            request.id,
+            approved=answer.verdict == "approved",
+            scope=answer.scope,
+            until=answer.until,
+            reason=answer.reason,
         )
     except SessionError:
         became = "gone"

@@ -16,7 +16,7 @@ from ironcurtain.session.events import CallEnded, SessionEvent
 from ironcurtain.session.session import Session
 from ironcurtain.session.transports.display import rows_behind_margin
 from ironcurtain.system.files import atomic_write
-from ironcurtain.system.text import counted, printable, visible
+from ironcurtain.system.text import counted, visible
 
 Say = Callable[[str], None]
 _LAST = 10
@@ -134,12 +134,10 @@ class Commands:
             self._say("No call was refused.")
             return
         last = refused[-1]
-        lines = [f"{last.shown_tool} was refused."]
+        lines = [f"{visible(last.shown_tool)} was refused."]
         if last.rule is not None:
             lines.append(f"rule: {last.rule}" + (f", clause {last.clause}" if last.clause else ""))
-            lines.append(f"why: {printable(last.reason)}")
-        else:
-            lines += rows_behind_margin(last.text, WIDTH)
+        lines += rows_behind_margin(last.reason if last.rule is not None else last.text, WIDTH)
         if last.decision is not None:
             lines.append(f"more: ironcurtain audit show {last.decision}")
         self._say("\n".join(lines))
@@ -147,11 +145,13 @@ class Commands:
     async def _logs(self, _: str) -> None:
         path = self._session.path / "session.log"
         end = path.read_text(errors="replace").splitlines()[-_LAST:] if path.exists() else []
-        self._say("\n".join([str(path), *end]))
+        self._say("\n".join([str(path), *rows_behind_margin("\n".join(end), WIDTH)]))
 
     async def _audit(self, _: str) -> None:
         path = session_log(audit_directory(), self._session.id).path
-        calls = [f"{call.decision or '-'}  {call.shown_tool}  {_became(call)}" for call in self._calls]
+        calls = [
+            f"{call.decision or '-'}  {visible(call.shown_tool)}  {_became(call)}" for call in self._calls
+        ]
         self._say("\n".join([str(path), *calls]))
 
     async def _usage(self, _: str) -> None:

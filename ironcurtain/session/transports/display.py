@@ -7,7 +7,9 @@ the terminal, and what a model wrote is indented: only our own words begin with 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from functools import partial
 from itertools import accumulate
 from typing import TextIO
 
@@ -34,9 +36,14 @@ class EventDisplay:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self.console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        # A width that the environment names is not asked: lines are broken for the terminal that is there.
+        environment = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        console = partial(
+            Console, file=stream, highlight=False, markup=False, emoji=False, _environ=environment
+        )
+        self.console = console(soft_wrap=True)
         # The terminal breaks lines of ours; Markdown is broken here, or its long lines would be cut off.
-        self._rendered = Console(file=stream, highlight=False, markup=False, emoji=False)
+        self._rendered = console()
         self._text = ""
         self._markdown: StreamedMarkdown | None = None
         self._arguments: dict[str, str] = {}

@@ -73,6 +73,7 @@ class JsonLines:
                     _write({"event": "error", "what": "a turn runs already"})
                 else:
                     self._turn = asyncio.create_task(self._send(session, value))
+                    await asyncio.sleep(0)  # the turn has begun: the next line can end it
             case _:
                 await _resolve(session, value, members, approved=name == "approve")
         return True

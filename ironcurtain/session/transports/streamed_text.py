@@ -6,7 +6,7 @@ it grows, and never more of it than the screen holds, or a terminal would keep e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -15,10 +15,12 @@ from rich.live import Live
 from rich.markdown import Markdown
 from rich.segment import Segment
 
+from ironcurtain.enforcement.approvals.describe import columns_of
 from ironcurtain.system.structs import Struct
 
 INDENT = "  "
 _REFRESH = 12
+_TRIES = 4
 # Where blocks begin is all that is asked of it: their words are read when they are drawn.
 _parser = MarkdownIt().enable("table").disable("inline")
 
@@ -72,12 +74,27 @@ class StreamedMarkdown:
 
     def _lines(self, block: str) -> list[Line]:
         """Render a block, with one blank line between it and the one before it."""
-        options = self._console.options.update(width=max(1, self._console.width - len(INDENT)))
-        shown = self._console.render_lines(Markdown(block, hyperlinks=False), options, pad=False)
+        shown = self._fitting(Markdown(block, hyperlinks=False))
         filled = [number for number, line in enumerate(shown) if _has_text(line)]
         kept = shown[filled[0] : filled[-1] + 1] if filled else []
         between: list[Line] = [] if self._is_first or not kept else [[]]
         return between + [[Segment(INDENT), *line] if _has_text(line) else [] for line in kept]
+
+    def _fitting(self, block: Markdown) -> list[Line]:
+        """Render a block so that no terminal breaks a line of it, with each character at its widest.
+
+        What a terminal breaks goes on at the margin, where only our own words begin. Rich counts one width
+        for a character, and terminals differ: it is given less room while that helps, and then lines are cut.
+        """
+        room = width = max(1, self._console.width - len(INDENT))
+        for _ in range(_TRIES):
+            options = self._console.options.update(width=width)
+            shown = self._console.render_lines(block, options, pad=False)
+            widest = max((sum(map(_columns, line)) for line in shown), default=0)
+            if widest <= room:
+                return shown
+            width = max(1, min(width - 1, width * room // widest))
+        return [part for line in shown for part in _parts(line, room)]
 
 
 class _Drawing(Struct):
@@ -101,6 +118,25 @@ def indented(text: str, *, begins_line: bool) -> str:
     first, *others = text.split("\n")
     begun = INDENT + first if begins_line and first else first
     return "\n".join([begun, *(INDENT + line if line else line for line in others)])
+
+
+def _columns(segment: Segment) -> int:
+    return sum(map(columns_of, segment.text))
+
+
+def _parts(line: Line, room: int) -> Iterator[Line]:
+    """Yield a line in parts that take at most so many columns, however wide its characters are."""
+    part: Line = []
+    left = room
+    for segment in line:
+        text = ""
+        for character in segment.text:
+            if (wide := columns_of(character)) > left:
+                yield [*part, Segment(text, segment.style)]
+                part, text, left = [], "", room
+            text, left = text + character, left - wide
+        part.append(Segment(text, segment.style))
+    yield part
 
 
 def _has_text(line: Sequence[Segment]) -> bool:

@@ -14,10 +14,12 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from ironcurtain.session.transports.asking import Read
+from ironcurtain.system import terminal
 
 
 class _History(FileHistory):
@@ -50,10 +52,13 @@ def _keyboard() -> Input:
 
 def reader() -> Read:
     """Return what reads answers: what was typed before the question is dropped, and nothing is remembered."""
-    prompts: PromptSession[str] = PromptSession(input=_keyboard())
+    keyboard = _keyboard()
+    prompts: PromptSession[str] = PromptSession(input=keyboard)
 
     async def read(prompt: str) -> str:
         with patch_stdout():
+            terminal.drop_what_was_typed()
+            clear_typeahead(keyboard)  # what the library has read beyond the line before
             return await prompts.prompt_async(prompt)
 
     return read

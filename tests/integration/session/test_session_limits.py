@@ -77,13 +77,16 @@ def test_a_session_that_is_used_up_asks_the_model_nothing_and_stays_open(priced:
             assert session.state == "ready"
             assert session.usage.steps == 5
             spoken = len(session.history)
+        async with priced.session(resume=session.id, whole=limits) as again:
+            assert again.usage.steps == 5
+            assert (await again.send("And now?")).why == reached
         async with priced.session(resume=session.id) as again:
             assert len(again.history) == spoken
             priced.model.script[:] = [DONE]
             assert (await again.send("Go on")).text == "Done."
 
     anyio.run(story)
-    assert priced.notes() == [f"{used} {most} of this session are used.", reached, reached]
+    assert priced.notes() == [f"{used} {most} of this session are used.", reached, reached, reached]
     assert len(priced.model.requests) == 6
 
 

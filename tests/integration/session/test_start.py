@@ -78,7 +78,7 @@ def test_what_is_no_answer_is_asked_again_and_denied_with_a_reason(started: Star
         ("[why]>", "deny keep it\r"),
     )
     assert code == 0, printed
-    assert "Type approve, session" in printed
+    assert "Type approve to approve this one call" in printed
     assert not started.place.sent()
     assert "keep it" in json.dumps(started.model.requests[-1])
 

@@ -65,7 +65,7 @@ def asks(question: str) -> str:
 
 
 def drop_what_was_typed() -> None:
-    """Forget what was typed and not read yet."""
+    """Forget what was typed and not read yet; nothing where standard input is no terminal."""
     with contextlib.suppress(termios.error):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
