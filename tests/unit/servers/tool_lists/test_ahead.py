@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -16,7 +15,7 @@ from typing import Any
 
 import anyio
 import pytest
-from support.deployments.proxied import is_alive
+from support.deployments.proxied import is_alive, wait_for
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
@@ -60,15 +59,6 @@ def running(directory: Path) -> list[str]:
         with suppress(FileNotFoundError, ProcessLookupError):
             lines.append(file.read_text())
     return [line for line in lines if f"{directory}\0" in line]
-
-
-def becomes(condition: Callable[[], object]) -> bool:
-    """Tell whether something is so soon: what is started or killed needs a moment to be seen so."""
-    for _ in range(100):
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def test_lists_are_those_that_are_read_otherwise_and_notes_are_said(tmp_path: Path) -> None:
@@ -158,12 +148,12 @@ def test_that_servers_cannot_be_contained_is_raised_where_lists_are_asked_for(tm
 def test_an_error_ends_servers_that_hang(tmp_path: Path, error: BaseException) -> None:
     def fail() -> None:
         with listing_ahead(written(tmp_path, one=entry("hangs")), contained_launcher):
-            assert becomes(lambda: running(tmp_path))
+            wait_for(lambda: running(tmp_path))
             raise error
 
     with pytest.raises(type(error)):
         fail()
-    assert becomes(lambda: not running(tmp_path))
+    wait_for(lambda: not running(tmp_path))
 
 
 def test_an_interrupt_ends_the_trial_of_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +165,7 @@ def test_an_interrupt_ends_the_trial_of_the_sandbox(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
 
     def interrupt() -> None:
-        assert becomes(started.exists)
+        wait_for(started.exists)
         signal.pthread_kill(main, signal.SIGINT)
 
     def read() -> None:
@@ -187,4 +177,4 @@ def test_an_interrupt_ends_the_trial_of_the_sandbox(tmp_path: Path, monkeypatch:
         with pytest.raises(KeyboardInterrupt):
             read()
     tried = int(started.read_text())
-    assert becomes(lambda: not is_alive(tried))
+    wait_for(lambda: not is_alive(tried))

@@ -11,6 +11,7 @@ import pytest
 from fixtures.listing_server import MANNERS
 from mcp import Client
 from mcp_types import version
+from support.deployments.proxied import LONG
 
 from ironcurtain.servers.server_process import ServerProcess, ServerStart
 from ironcurtain.servers.stdio_transport import connect_pipes
@@ -49,13 +50,12 @@ FAILED = {
     "no-schema": "inputSchema",
     "no-list": "tools.0",
 }
-DISCOVERY_SECONDS = 0.5
 _MAX_PAGES = 100
 
 
-@pytest.fixture(autouse=True)
-def impatient_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp.client.session, "DISCOVER_TIMEOUT_SECONDS", DISCOVERY_SECONDS)
+def discovery_seconds(manner: str) -> float:
+    """Return how long an answer is waited for: from whom one comes, as long as a busy machine needs."""
+    return 0.5 if manner == "never-discovers" else LONG
 
 
 async def started(manner: str) -> ServerProcess:
@@ -63,9 +63,9 @@ async def started(manner: str) -> ServerProcess:
 
 
 async def read(manner: str) -> tuple[ToolListing, ...]:
-    with anyio.fail_after(30):
-        process = await started(manner)
-        async with open_session(process, lambda _: None, lambda _: None, DISCOVERY_SECONDS) as session:
+    with anyio.fail_after(LONG):
+        process, seconds = await started(manner), discovery_seconds(manner)
+        async with open_session(process, lambda _: None, lambda _: None, seconds) as session:
             return await session.tools()
 
 
@@ -73,7 +73,8 @@ async def read_by_sdk(manner: str) -> tuple[ToolListing, ...]:
     streams = connect_pipes(await started(manner), lambda _: None, lambda _: None)
     tools: list[ToolListing] = []
     cursor = None
-    with anyio.fail_after(30):
+    with anyio.fail_after(LONG), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mcp.client.session, "DISCOVER_TIMEOUT_SECONDS", discovery_seconds(manner))
         async with Client(streams, mode="auto", cache=None) as client:
             for _ in range(_MAX_PAGES):
                 page = await client.list_tools(cursor=cursor)
@@ -96,24 +97,18 @@ def test_every_manner_is_tested() -> None:
 
 
 def test_while_a_server_floods_others_get_their_turns() -> None:
-    turns = 0
-
-    async def take_turns() -> None:
-        nonlocal turns
-        while True:
-            await anyio.sleep(0.01)
-            turns += 1
-
     async def visit() -> None:
-        async with anyio.create_task_group() as tasks:
-            with anyio.move_on_after(2):
-                async with open_session(await started("floods"), lambda _: None, lambda _: None) as session:
-                    tasks.start_soon(take_turns)
-                    await session.tools()
-            tasks.cancel_scope.cancel()
+        with anyio.fail_after(LONG):
+            async with (
+                open_session(await started("floods"), lambda _: None, lambda _: None) as session,
+                anyio.create_task_group() as tasks,
+            ):
+                tasks.start_soon(session.tools)
+                for _ in range(100):
+                    await anyio.sleep(0.01)
+                tasks.cancel_scope.cancel()
 
     anyio.run(visit)
-    assert turns > 10
 
 
 @pytest.mark.parametrize("manner", LISTED)
