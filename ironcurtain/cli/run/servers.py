@@ -160,9 +160,9 @@ def fetch(
     """Fetch the servers whose command fetches them (npx, uvx, pipx run and their like), all or those named.
 
     Each is installed once into your data directory, outside the sandbox, from the registry that your own npm
-    or uv is configured for; none of its code is run: no install scripts, no git, wheels only. What was installed
-    is pinned by version and digest beside the configuration, in mcp-servers.lock.json, and is what runs from
-    then on. What is there already stays.
+    or uv is configured for; none of its code is run: no install scripts, no git, wheels only. What was
+    installed is pinned by version and digest beside the configuration, in mcp-servers.lock.json, and is what
+    runs from then on. What is there already stays.
 
     \b
     Examples:
