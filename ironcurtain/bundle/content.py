@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from ironcurtain.bundle.archive import Bundle, DataName
 from ironcurtain.errors import BundleIntegrityError
-from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.caller_facts import CallerFact, CallerFactName
 from ironcurtain.model.conditions import If
 from ironcurtain.model.facts import Fact
@@ -107,6 +108,11 @@ class PolicyContent(Struct):
     approvers: Mapping[str, Approver] = field(default_factory=dict)
     facts: Mapping[str, Fact] = field(default_factory=dict)
     caller: Mapping[str, CallerFact] = field(default_factory=dict)
+
+    @cached_property
+    def tools(self) -> Mapping[tuple[str, str], ToolAnnotation]:
+        """The tools that can be called, by server and name; enforcement denies a call of any other."""
+        return self.annotations.tools()
 
     @classmethod
     def of(cls, bundle: Bundle) -> PolicyContent:

@@ -20,7 +20,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
-from ironcurtain.compiler.annotate.changes import published_annotations, with_reserved_tools
+from ironcurtain.compiler.annotate.changes import published_annotations, with_named_tools
 from ironcurtain.compiler.annotate.known import shipped_collection
 from ironcurtain.compiler.lists.lists import resolve_lists
 from ironcurtain.compiler.lists.resolve import ListContext
@@ -63,6 +63,7 @@ from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.stability import Compared, compare
 from ironcurtain.compiler.verify.verify import report_lines
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.reserved_tools import listed_lines
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.sandbox.reach.agreement import disagreements
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
@@ -165,7 +166,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 annotating = _annotating(inputs, options, sources.output, cache)  # servers list meanwhile
                 tools = _list_tools(inputs, options, launcher, sources.output, progress)
                 annotated = annotating(tools)
-                annotations = with_reserved_tools(annotated.annotations, inputs.clauses)
+                annotations = with_named_tools(annotated.annotations, inputs.clauses)
                 structure = _structure(annotations, truth, options.release(opa))
                 summary.append(_listed(tools))
             with stages.stage("compile rules") as summary:
@@ -196,7 +197,9 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 recorded = record_policy(settled, builder, inputs.guarantees)
                 verification = apply_gate(recorded, options.gate, progress, inputs.unread)
                 policy = with_former(settled.draft.policy, inputs.published)
-                documents = Documents(annotations, policy, resolved.lists, recorded, verification, tools)
+                documents = Documents(
+                    builder.listed(policy), policy, resolved.lists, recorded, verification, tools
+                )
                 bundle = settled.tried.bundle.with_provenance(
                     origin(options.sources, inputs, cache, documents)
                 )
@@ -228,6 +231,7 @@ def _findings(
     return (
         *id_changes(inputs.published, [placed.clause for placed in inputs.clauses]),
         *_lint_lines(inputs, documents.policy),
+        *listed_lines(documents.annotations, documents.policy),
         *inputs.servers.notes,
         *notes,
         *documents.verification.warnings,
@@ -385,7 +389,7 @@ def _compare(
     cache.refreshed()
     if len(policies) == 1:
         return Compared(0, (), ())
-    assumed = GenerationContext(builder.annotations, tuple(policies), builder.lists, builder.world)
+    assumed = GenerationContext(builder.listed(policy), tuple(policies), builder.lists, builder.world)
     calls = generate_calls(assumed).calls
     decide = [partial(builder.attempt, builder.bundle(each)) for each in policies]
     return compare(decide, calls, builder.fixed.scenarios)

@@ -18,7 +18,6 @@ from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.protected_paths import Protection
-from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
 from ironcurtain.decision.roles import GIT_REMOTE, Registry
 from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
 from ironcurtain.errors import BundleRelationError, RefusedRootError
@@ -121,7 +120,7 @@ class LoadedPolicy:
         self.clauses: Mapping[str, str] = MappingProxyType(dict(content.clauses))
         self.facts: Mapping[str, Fact] = MappingProxyType(dict(content.facts))
         self._world = world
-        self._registry = Registry(with_reserved_roles(content.annotations.roles))
+        self._registry = Registry(content.annotations.roles)
         self._identifiers = identifying(content.caller)
         self._resolver = Resolver(world, home=deployment.home)
         self._lasting = self._resolver if world.never_changes else None
@@ -134,19 +133,12 @@ class LoadedPolicy:
             server: self._index({"url": domains}, {}, content.case_insensitive_hosts)
             for server, domains in deployment.domains.items()
         }
-        self._annotated = {
-            (server, tool.tool): tool
-            for server, annotated in content.annotations.servers.items()
-            for tool in annotated.tools
-        }
-        self._servers = frozenset(content.annotations.servers)
         self._tools: dict[tuple[str, str], ValidatedTool] = {}
         self._costs: dict[tuple[str, str], int | None] = {}
 
     def annotation(self, server: str, tool: str) -> ToolAnnotation | None:
-        """Return the annotation of a tool, or of a reserved tool, which every server has; else None."""
-        found = self._annotated.get((server, tool))
-        return found or (RESERVED.get(tool) if server in self._servers else None)
+        """Return the annotation of a tool that can be called, else None."""
+        return self.content.tools.get((server, tool))
 
     def canonical_caller(self, caller: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return caller facts with those that the policy declares as identifiers in their canonical form."""

@@ -174,3 +174,8 @@ class Annotations(Frozen):
         """Return the annotation of a tool, or None if there is none."""
         found = self.servers.get(server)
         return next((t for t in found.tools if t.tool == tool), None) if found else None
+
+    def tools(self) -> dict[tuple[str, str], ToolAnnotation]:
+        """Return every annotated tool by server and name, the servers in the order of their names."""
+        servers = sorted(self.servers.items())
+        return {(server, tool.tool): tool for server, annotated in servers for tool in annotated.tools}

@@ -100,6 +100,15 @@ Fact: TypeAlias = Annotated[
 ]
 
 
+def conditions_of(facts: Mapping[str, Fact]) -> Iterator[tuple[str, If]]:
+    """Yield the conditions of what is counted, and of what gives a label, with the fact's name."""
+    for name, fact in facts.items():
+        if isinstance(fact, CounterFact):
+            yield name, fact.of
+        elif isinstance(fact, LabelFact):
+            yield name, fact.from_
+
+
 def fact_types(facts: Mapping[str, Fact]) -> dict[str, FactType | Literal["clock"]]:
     """Return what `facts` conditions may name, `NAME` or `NAME/FIELD`, with the type of each value."""
     found: dict[str, FactType | Literal["clock"]] = {}

@@ -97,7 +97,8 @@ def _references(node: JsonValue, *, names: bool = False) -> Iterator[str]:
                 yield from _references(value, names=key in _NAME_KEYWORDS)
 
 
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}\Z")
+# What is no tool call is decided as a call of `mcp/…`, so no server has a tool of such a name.
+_TOOL_NAME = re.compile(r"(?!mcp/)[A-Za-z0-9_.:/-]{1,128}\Z")
 MAX_TOOLS = 1_000
 """How many tools of one server are read."""
 
@@ -167,7 +168,8 @@ def check_tools(
         if count > 1
     ]
     problems += [
-        f"lists a tool named {quoted(tool.name)}; names are of letters, digits and _ . : / - (at most 128)"
+        f"lists a tool named {quoted(tool.name)}; names are of letters, digits and _ . : / - (at most 128), "
+        "and none begins with mcp/"
         for tool in listed
         if not _TOOL_NAME.match(tool.name)
     ]

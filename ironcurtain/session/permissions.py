@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.reserved_tools import RESERVED, with_reserved_roles
+from ironcurtain.decision.reserved_tools import is_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
@@ -47,18 +47,17 @@ def permissions(content: PolicyContent, listed: Collection[str], *, has_workspac
     """
     asked, never = [], []
     serving = {split_endpoint_name(name, content.annotations.servers)[0] for name in listed}
-    for server, annotated in content.annotations.servers.items():
-        for tool in annotated.tools:
-            name = endpoint_name(server, tool.tool)
-            if name not in listed:
-                never += [name] if server in serving and tool.tool not in RESERVED else []
-            elif not _may_be_open(content, server, tool, has_workspace=has_workspace):
-                asked.append(name)
+    for (server, _), tool in content.tools.items():
+        name = endpoint_name(server, tool.tool)
+        if name not in listed:
+            never += [name] if server in serving and not is_reserved(tool) else []
+        elif not _may_be_open(content, server, tool, has_workspace=has_workspace):
+            asked.append(name)
     return ToolPermissions(tuple(name for name in listed if name not in asked), tuple(asked), tuple(never))
 
 
 def _may_be_open(content: PolicyContent, server: str, tool: ToolAnnotation, *, has_workspace: bool) -> bool:
-    registry = Registry(with_reserved_roles(content.annotations.roles))
+    registry = Registry(content.annotations.roles)
     roles = {role for argument in tool.args for role in argument.possible_roles}
     if has_workspace and tool.contained and any(registry[role].containable for role in roles):
         return True

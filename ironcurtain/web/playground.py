@@ -311,8 +311,7 @@ def _form(playground: Playground, named: str) -> CallForm | None:
 
 def _tools(playground: Playground) -> Iterator[str]:
     """Yield the tools by `SERVER/TOOL`; no server's name holds a slash."""
-    for server, annotated in sorted(playground.policy.loaded.content.annotations.servers.items()):
-        yield from (f"{server}/{tool.tool}" for tool in annotated.tools)
+    yield from map("/".join, playground.policy.loaded.content.tools)
 
 
 def _page(request: Request, playground: Playground, shown: PlaygroundPage) -> Response:

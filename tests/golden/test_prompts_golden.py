@@ -18,6 +18,7 @@ from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import compile_rules
 from ironcurtain.compiler.rules.rule_context import RuleContext
+from ironcurtain.decision.reserved_tools import without_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
@@ -65,7 +66,8 @@ def tools() -> Tools:
 
 
 def shipped_annotations() -> Annotations:
-    return load(ROOT / "generated" / "tool-annotations.json", Annotations)
+    """Return what servers list: what the rules open beside it is listed after the questions were asked."""
+    return without_reserved(load(ROOT / "generated" / "tool-annotations.json", Annotations))
 
 
 def rules_questions(directory: Path) -> list[Question]:

@@ -15,7 +15,7 @@ from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_min
 from ironcurtain.analysis.diff.change_fingerprint import tool_content
 from ironcurtain.analysis.diff.new_memory import new_memory
 from ironcurtain.analysis.diff.other_words import other_words
-from ironcurtain.analysis.diff.report import Change, Difference
+from ironcurtain.analysis.diff.report import Change, Difference, Direction
 from ironcurtain.analysis.diff.statements import ChangedPath, change_id, rules_behind, size_of, statements
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
@@ -43,6 +43,7 @@ from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
 
 _SAME = ("same",)
+_OTHER_DIGEST = "its digest changed: another live tool is decided about, which could not be compared"
 
 
 def difference(
@@ -112,9 +113,8 @@ def _modules_say_the_same(policies: PoliciesUnderTest) -> bool:
 def _tools(
     policies: PoliciesUnderTest,
 ) -> dict[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]]:
-    annotated = [side.content.annotations for side in policies]
-    names = {(s, t.tool) for a in annotated for s, tools in a.servers.items() for t in tools.tools}
-    return {name: (annotated[0].find(*name), annotated[1].find(*name)) for name in sorted(names)}
+    old, new = (side.content.tools for side in policies)
+    return {place: (old.get(place), new.get(place)) for place in sorted(old.keys() | new.keys())}
 
 
 def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
@@ -122,30 +122,41 @@ def _alike(one: ToolAnnotation, other: ToolAnnotation) -> bool:
     return one.model_dump(exclude=SAID_ABOUT_TOOLS) == other.model_dump(exclude=SAID_ABOUT_TOOLS)
 
 
+def _pinned(tool: ToolAnnotation) -> tuple[str | None, str | None]:
+    """Return the digests of the live tool that a policy takes; of any other every call is denied."""
+    return tool.schema_digest, tool.listing_digest
+
+
 def _whole_tools(
     tools: Mapping[tuple[str, str], tuple[ToolAnnotation | None, ToolAnnotation | None]],
     policies: PoliciesUnderTest,
 ) -> Iterator[Change]:
     for (server, tool), (one, other) in tools.items():
-        if one is not None and other is not None and _alike(one, other):
+        said = _of_whole_tool(one, other)
+        if said is None:
             continue
-        if other is None:
-            direction, note = "tightened", "the tool is gone"
-        elif one is None:
-            direction, note = "loosened", "the tool is new; see the matrix"
-        else:
-            direction, note = (
-                "loosened",
-                "the annotation changed, so its cells cannot be compared; see both matrices",
-            )
-        content: JsonValue = {"tool": [server, tool], "note": note}
+        direction, note = said
+        content: dict[str, JsonValue] = {"tool": [server, tool], "note": note}
+        if note == _OTHER_DIGEST:
+            content["digests"] = [[*_pinned(each)] for each in (one, other) if each is not None]
         yield Change(
             id=change_id(content),
-            direction="loosened" if direction == "loosened" else "tightened",
+            direction=direction,
             tools=(f"{server}/{tool}",),
             note=note,
             meaning=json_text.digest([content, tool_content(policies, server, tool)]),
         )
+
+
+def _of_whole_tool(one: ToolAnnotation | None, other: ToolAnnotation | None) -> tuple[Direction, str] | None:
+    """Return what changed about a tool as a whole, None where its cells say all."""
+    if other is None:
+        return "tightened", "the tool is gone"
+    if one is None:
+        return "loosened", "the tool is new; see the matrix"
+    if not _alike(one, other):
+        return "loosened", "the annotation changed, so its cells cannot be compared; see both matrices"
+    return ("loosened", _OTHER_DIGEST) if _pinned(one) != _pinned(other) else None
 
 
 # -- cells ---------------------------------------------------------------------------------------

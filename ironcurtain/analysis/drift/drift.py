@@ -45,9 +45,9 @@ def drift(content: PolicyContent, live: Tools, suspicions: Reader) -> DriftRepor
     unpinned: list[str] = []
     unchanged = 0
     for server, listed in sorted(live.items()):
-        annotated = content.annotations.servers.get(server)
-        listable = [tool for tool in annotated.tools if not is_reserved(tool)] if annotated else []
-        known = {tool.tool: tool for tool in listable}
+        known = {
+            name: tool for (of, name), tool in content.tools.items() if of == server and not is_reserved(tool)
+        }
         now = {tool.name: tool for tool in listed}
         for name in sorted(known.keys() | now.keys()):
             drifted_tool = _compared(server, name, known.get(name), now.get(name))

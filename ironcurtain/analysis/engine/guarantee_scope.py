@@ -112,17 +112,12 @@ def _tools(scope: GuaranteeScope, annotations: Annotations) -> tuple[tuple[str, 
     for server in scope.server or ():
         if server not in annotations.servers:
             raise GuaranteeError(f"there is no server {quoted(server)}", hint=_known(annotations.servers))
-    servers = [s for s in annotations.servers if scope.server is None or s in scope.server]
-    names = {tool.tool for server in servers for tool in annotations.servers[server].tools}
+    places = [place for place in annotations.tools() if scope.server is None or place[0] in scope.server]
+    names = {tool for _, tool in places}
     for tool in scope.tool or ():
         if tool not in names:
             raise GuaranteeError(f"there is no tool {quoted(tool)}", hint=_known(names))
-    return tuple(
-        (server, tool.tool)
-        for server in servers
-        for tool in annotations.servers[server].tools
-        if scope.tool is None or tool.tool in scope.tool
-    )
+    return tuple(place for place in places if scope.tool is None or place[1] in scope.tool)
 
 
 def _check_roles(

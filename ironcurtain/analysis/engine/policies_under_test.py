@@ -87,7 +87,7 @@ class PoliciesUnderTest(Struct):
     @cached_property
     def registry(self) -> Registry:
         """The roles of all the policies."""
-        return _registry(self[0].content)
+        return _registry(side.content for side in self)
 
 
 class SharedCaches:
@@ -133,7 +133,7 @@ def load_policies(
         BundleRelationError: If the world is not the one that a bundle was verified in.
     """
     contents = [PolicyContent.of(bundle) for bundle in bundles]
-    registry = _registry(contents[0])
+    registry = _registry(contents)
     marks = {kind: tuple(patterns) for kind, patterns in (marks or {}).items()}
     fresh = fresh_words(_texts(contents, world, marks))
     without_witnesses = [LoadedPolicy(content, _site(world), SimulatedHost(world)) for content in contents]
@@ -172,8 +172,9 @@ def load_policies(
     return PoliciesUnderTest(world, policies, index, marked, found, remotes, fresh, sandbox)
 
 
-def _registry(content: PolicyContent) -> Registry:
-    return Registry(content.annotations.roles)
+def _registry(contents: Iterable[PolicyContent]) -> Registry:
+    named = {role.name: role for content in contents for role in content.annotations.roles}
+    return Registry(named.values())
 
 
 def _site(world: DescribedWorld) -> Deployment:
@@ -256,8 +257,7 @@ def _uses_remotes(content: PolicyContent) -> bool:
     return any(
         any(argument.repository for argument in tool.args)
         and any(GIT_REMOTE in argument.possible_roles for argument in tool.args)
-        for annotated in content.annotations.servers.values()
-        for tool in annotated.tools
+        for tool in content.tools.values()
     )
 
 

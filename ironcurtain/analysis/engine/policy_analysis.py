@@ -142,7 +142,7 @@ def _told_apart_by_rules(
     bundle: Bundle, world: DescribedWorld, caches: SharedCaches | None = None
 ) -> _Unasked:
     policies = load_policies([bundle], world, caches=caches)
-    tools = _tools(PolicyContent.of(bundle))
+    tools = PolicyContent.of(bundle).tools
     return _Unasked(policies, tuple(CallSpace(server, tool, policies) for server, tool in tools))
 
 
@@ -165,7 +165,7 @@ def _told_apart_by_guarantees(
         marks.setdefault(guarantee.kind, set()).update(guarantee.patterns)
     policies = load_policies([bundle], world, marks, caches)
     spaces = []
-    for server, tool in _tools(content):
+    for server, tool in content.tools:
         about = [guarantee for guarantee in told_apart if (server, tool) in guarantee.tools]
         if about or not only_guaranteed:
             more = [predicate for guarantee in about for predicate in guarantee.predicates]
@@ -175,8 +175,3 @@ def _told_apart_by_guarantees(
 
 def _by_tool(examined: Sequence[Examined]) -> dict[tuple[str, str], Examined]:
     return {(one.space.server, one.space.tool): one for one in examined}
-
-
-def _tools(content: PolicyContent) -> list[tuple[str, str]]:
-    servers = sorted(content.annotations.servers.items())
-    return [(server, tool.tool) for server, annotated in servers for tool in annotated.tools]

@@ -147,10 +147,9 @@ def _kind(name: str, condition: If, content: PolicyContent, registry: Registry) 
     if roles is not None and any(registry[role].pattern_kind == "url" for role in roles):
         gaps.add(f"{name} is about addresses, of which one that is not known counts, too")
     tools = tuple(
-        (server, tool.tool)
-        for server, annotated in content.annotations.servers.items()
-        for tool in annotated.tools
-        if condition.is_about(server, tool.tool, side_effects=tool.side_effects)
+        (server, name)
+        for (server, name), tool in content.tools.items()
+        if condition.is_about(server, name, side_effects=tool.side_effects)
     )
     if roles is not None:
         tools = having_roles(tools, roles, content.annotations)

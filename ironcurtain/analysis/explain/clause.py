@@ -89,10 +89,9 @@ def explain_examined(
 def _tools(content: PolicyContent, clause: str) -> Iterator[tuple[str, str]]:
     """Yield the tools that a rule of the clause can concern."""
     conditions = [rule.if_ for rule in content.rules.values() if rule.clause == clause]
-    for server, annotated in sorted(content.annotations.servers.items()):
-        for tool in annotated.tools:
-            if any(condition is None or condition.is_about(server, tool.tool) for condition in conditions):
-                yield server, tool.tool
+    for place in content.tools:
+        if any(condition is None or condition.is_about(*place) for condition in conditions):
+            yield place
 
 
 def _rules(content: PolicyContent, clause: str) -> Iterator[ClauseRule]:

@@ -134,8 +134,5 @@ def tools_of(mutant: Mutant, source: PolicySource) -> frozenset[tuple[str, str]]
     """Return the tools whose calls a mutant can decide otherwise."""
     rules = [source.policy.rules[position] for position in (*mutant.replaced, *mutant.inserted)]
     return frozenset(
-        (server, tool.tool)
-        for server, annotated in source.content.annotations.servers.items()
-        for tool in annotated.tools
-        if any(rule.if_.is_about(server, tool.tool) for rule in rules)
+        place for place in source.content.tools if any(rule.if_.is_about(*place) for rule in rules)
     )

@@ -92,7 +92,9 @@ def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
     )
     shown = [change for change in differing.changes if change.witness is not None]
     if not shown:
-        return _result(mutant, "equivalent" if differing.exactness == "exact" else "not found")
+        opens = source.opens_tools(mutant.rules(source.policy.rules))
+        is_proved = differing.exactness == "exact" and not opens
+        return _result(mutant, "equivalent" if is_proved else "not found")
     by = _broken_guarantee(changed, evidence) or _failed_test(changed, evidence.opa)
     if by is not None:
         return _result(mutant, "killed", by=by)

@@ -8,6 +8,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.rules.checks.policy import check_policy
+from ironcurtain.decision.reserved_tools import with_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import EvidenceError, IronCurtainError
 from ironcurtain.model.caller_facts import CallerFact
@@ -87,6 +88,13 @@ class PolicySource(Struct):
         except IronCurtainError:
             return False
         return True
+
+    def opens_tools(self, rules: Iterable[Rule]) -> bool:
+        """Tell whether a bundle that is built of other rules lists reserved tools that this one does not."""
+        changed = self.policy.model_copy(update={"rules": tuple(rules)})
+        return (
+            not with_reserved(self.content.annotations, changed).tools().keys() <= self.content.tools.keys()
+        )
 
     def _with(self, lists: Mapping[str, NamedList]) -> Lists:
         return self.lists.model_copy(update={"lists": {**self.lists.lists, **lists}})

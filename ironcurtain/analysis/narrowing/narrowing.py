@@ -49,11 +49,7 @@ def narrowing(
         VerificationError: If OPA decides otherwise than the bundle's rules say.
     """
     policies = load_policies([bundle], world)
-    annotated = [
-        (server, tool)
-        for server, annotations in policies[0].content.annotations.servers.items()
-        for tool in annotations.tools
-    ]
+    annotated = [(server, tool) for (server, _), tool in policies[0].content.tools.items()]
     spaces = {(server, tool.tool): _space(server, tool, policies) for server, tool in annotated}
     to_examine = [space for space in spaces.values() if isinstance(space, CallSpace)]
     examined = {(tool.space.server, tool.space.tool): tool for tool in examine(to_examine, opa)}

@@ -20,6 +20,7 @@ from ironcurtain.analysis.onboarding.report import NewTool, Onboarding, ToolStat
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
+from ironcurtain.decision.reserved_tools import with_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
@@ -77,6 +78,7 @@ def newcomer_rows(
     tools = annotations.servers[server].tools
     servers = {**published.annotations.servers, server: ServerAnnotations(tools=tools)}
     together = published.annotations.model_copy(update={"servers": servers, "roles": annotations.roles})
+    together = with_reserved(together, published.policy)
     registry = Registry(together.roles)
     custom = check_modules(read_modules(published.custom), engine, registry) if published.custom else ()
     bundle = assemble(

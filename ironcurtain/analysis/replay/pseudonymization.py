@@ -99,8 +99,7 @@ class AbstractSanitizer:
         self._digests = KeyedDigests(key)
         self._predicates: dict[tuple[str, str], tuple[Predicate, ...]] = {}
         self._names = frozenset(
-            {content.revision, *content.annotations.servers}
-            | {tool.tool for server in content.annotations.servers.values() for tool in server.tools}
+            {content.revision, *content.annotations.servers, *(t for _, t in content.tools)}
         )
 
     def keep(

@@ -33,7 +33,6 @@ from ironcurtain.decision.finalize import merge, read_answer
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput, policy_input
 from ironcurtain.decision.refusal import Refusal
-from ironcurtain.decision.reserved_tools import RESERVED
 from ironcurtain.decision.roles import NONE, Role
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.enforcement.audit.recorder import annotation_of, basis_of
@@ -209,10 +208,8 @@ class Replayer:
         if self._digests is None:
             return True
         member = self._digests.member
-        servers = self._content.annotations.servers
-        names = {member(tool.tool) for tools in servers.values() for tool in tools.tools}
-        known = {member(name) for name in RESERVED} | names
-        return record.tool in known and record.server in {member(name) for name in servers}
+        known = {(member(server), member(tool)) for server, tool in self._content.tools}
+        return (record.server, record.tool) in known
 
     def _basis(self, server: str, tool: str) -> Digest | None:
         if (server, tool) not in self._bases:

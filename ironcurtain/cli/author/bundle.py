@@ -67,6 +67,7 @@ def command(
     from ironcurtain.compiler.render.assemble import Release, assemble
     from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
     from ironcurtain.compiler.verify.rego_check import check_rego
+    from ironcurtain.decision.reserved_tools import listed_lines, with_reserved
     from ironcurtain.decision.roles import Registry
     from ironcurtain.engine.command import OpaCommand
     from ironcurtain.engine.locate import find
@@ -78,10 +79,10 @@ def command(
     if sign and not output.endswith(_ARCHIVE):
         raise UsageError("a signed bundle is an archive", hint="Let --output end in .tar.gz.")
     signed = chosen_signer(sign=sign, key=key)
-    annotated = load(Path(annotations), Annotations)
+    compiled = load(Path(policy), CompiledPolicy)
+    annotated = with_reserved(load(Path(annotations), Annotations), compiled)
     registry = Registry(annotated.roles)
     check_annotations(annotated, registry)
-    compiled = load(Path(policy), CompiledPolicy)
     named = load(Path(lists), Lists) if lists is not None else None
     program = find(Path(opa) if opa is not None else None)
     engine = OpaCommand(program)
@@ -96,6 +97,8 @@ def command(
     check_rego(bundle, engine)
     _write(signed(bundle) if signed else bundle, Path(output))
     _warn_of_unexamined(annotated)
+    for line in listed_lines(annotated, compiled):
+        click.echo(f"note: {line}", err=True)
     if format_ == "json":
         click.echo(json.dumps({"revision": bundle.revision, "serial": bundle.serial}))
     elif not quiet:
@@ -105,13 +108,12 @@ def command(
 
 def _warn_of_unexamined(annotated: Annotations) -> None:
     """Say which tools the proxy will refuse: without a digest nothing tells that the live tool is the one."""
-    from ironcurtain.decision.reserved_tools import RESERVED
+    from ironcurtain.decision.reserved_tools import is_reserved
 
     named = [
-        f"{server}/{tool.tool}"
-        for server, tools in annotated.servers.items()
-        for tool in tools.tools
-        if tool.schema_digest is None and tool.tool not in RESERVED
+        "/".join(place)
+        for place, tool in annotated.tools().items()
+        if tool.schema_digest is None and not is_reserved(tool)
     ]
     if named:
         more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""

@@ -12,41 +12,20 @@ from pathlib import Path
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.load.clauses import PlacedClause
-from ironcurtain.decision.reserved_tools import READ_RESOURCE, RESERVED, is_reserved, with_reserved_roles
+from ironcurtain.decision.reserved_tools import RESERVED, with_listed, without_reserved
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import IronCurtainError, UnconfirmedAnnotationError
-from ironcurtain.model.annotations import Annotations, Argument, ServerAnnotations, ToolAnnotation
+from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
 from ironcurtain.system.text import quoted, visible
 
 
-def with_reserved_tools(annotations: Annotations, clauses: Sequence[PlacedClause]) -> Annotations:
+def with_named_tools(annotations: Annotations, clauses: Sequence[PlacedClause]) -> Annotations:
     """Return annotations in which every server has the reserved tools that clauses name."""
     texts = "\n".join(placed.clause.text for placed in clauses)
     named = [name for name in RESERVED if re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", texts)]
-    if not named:
-        return annotations
-    roles = with_reserved_roles(annotations.roles) if READ_RESOURCE in named else annotations.roles
-    servers = {server: _with(annotated, named) for server, annotated in annotations.servers.items()}
-    return annotations.model_copy(update={"servers": servers, "roles": roles})
-
-
-def without_reserved_tools(annotations: Annotations) -> Annotations:
-    """Return annotations of what servers list: those that a compile published, to compare others with."""
-    servers = {
-        server: annotated.model_copy(
-            update={"tools": tuple(tool for tool in annotated.tools if not is_reserved(tool))}
-        )
-        for server, annotated in annotations.servers.items()
-    }
-    return annotations.model_copy(update={"servers": servers})
-
-
-def _with(annotated: ServerAnnotations, named: Sequence[str]) -> ServerAnnotations:
-    listed = {tool.tool for tool in annotated.tools}
-    added = tuple(RESERVED[name] for name in named if name not in listed)
-    return annotated.model_copy(update={"tools": (*annotated.tools, *added)})
+    return with_listed(annotations, ((server, name) for server in annotations.servers for name in named))
 
 
 FILE_NAME = "tool-annotations.json"
@@ -63,7 +42,7 @@ def published_annotations(output: Path) -> Annotations | None:
         FileError, FormatError, NewerFormatError: If the file is there and cannot be used.
     """
     path = output / FILE_NAME
-    return without_reserved_tools(load(path, Annotations)) if path.exists() else None
+    return without_reserved(load(path, Annotations)) if path.exists() else None
 
 
 def annotation_digest(tool: ToolAnnotation) -> str:

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
 from ironcurtain.decision.canonical.plain_values import fits_plainly
+from ironcurtain.decision.reserved_tools import RESERVED
 from ironcurtain.decision.roles import GIT_REMOTE, NONE, Registry, Role
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation, When
@@ -53,6 +54,8 @@ def server_problems(tools: tuple[ToolAnnotation, ...], registry: Registry) -> li
         f"tool {quoted(name)} is annotated {count} times" for name, count in counts.items() if count > 1
     ]
     for tool in tools:
+        if tool == RESERVED.get(tool.tool):
+            continue  # what a URI is follows from its own scheme, so its roles never come together
         problems += [f"tool {quoted(tool.tool)}: {problem}" for problem in tool_problems(tool, registry)]
     return problems
 

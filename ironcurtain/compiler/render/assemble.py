@@ -19,8 +19,7 @@ from ironcurtain.decision.canonical.urls import DEFAULT_CASE_INSENSITIVE_HOSTS
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import PatternError
 from ironcurtain.model.annotations import Annotations
-from ironcurtain.model.conditions import If
-from ironcurtain.model.facts import CounterFact, LabelFact
+from ironcurtain.model.facts import conditions_of
 from ironcurtain.model.lists import Lists
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.system import assets, json_text
@@ -130,7 +129,8 @@ def _named_patterns(
 ) -> dict[str, list[str]]:
     """Return the patterns that the bundle names, by kind; lists stand in their own document."""
     named: dict[str, set[str]] = {kind: set() for kind in registry.pattern_kinds}
-    for tested in (*(rule.if_ for rule in policy.rules), *_conditions_of_facts(policy)):
+    counted = (condition for _, condition in conditions_of(policy.facts))
+    for tested in (*(rule.if_ for rule in policy.rules), *counted):
         for condition in tested.role_conditions:
             for role in condition.roles:
                 named[registry[role].pattern_kind] |= {p for p in condition.patterns if not p.startswith("@")}
@@ -139,15 +139,6 @@ def _named_patterns(
             _patterns_among({text for module in custom for text in module.strings}, kind, registry, hosts)
         )
     return {kind: sorted(patterns) for kind, patterns in named.items() if patterns}
-
-
-def _conditions_of_facts(policy: CompiledPolicy) -> Iterator[If]:
-    """Yield the conditions of what is counted, and of what gives a label."""
-    for fact in policy.facts.values():
-        if isinstance(fact, CounterFact):
-            yield fact.of
-        elif isinstance(fact, LabelFact):
-            yield fact.from_
 
 
 def _patterns_among(texts: set[str], kind: str, registry: Registry, hosts: frozenset[str]) -> Iterator[str]:

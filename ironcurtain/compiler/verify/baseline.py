@@ -83,7 +83,8 @@ def _record(
     settled: RepairResult, builder: PolicyBuilder, demanded: Scenarios, evidence: Evidence
 ) -> GeneratedCalls:
     """Generate calls and record what becomes of them, while the evidence is gathered."""
-    ground = GenerationContext(builder.annotations, (settled.draft.policy,), builder.lists, builder.world)
+    policy = settled.draft.policy
+    ground = GenerationContext(builder.listed(policy), (policy,), builder.lists, builder.world)
     generated = generate_calls(ground)
     known = {call_key(scenario.call) for scenario in demanded.scenarios}
     fresh = [call for call in generated.calls if call_key(call) not in known]

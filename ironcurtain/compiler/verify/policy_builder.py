@@ -18,6 +18,7 @@ from ironcurtain.compiler.verify.kept_evidence import GeneratedCalls
 from ironcurtain.compiler.verify.repair import RepairDraft, TriedDraft
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.decision.loaded_policy import SANDBOX, LoadedPolicy, forest
+from ironcurtain.decision.reserved_tools import with_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
@@ -54,6 +55,10 @@ class PolicyBuilder(Struct):
     def world(self) -> DescribedWorld:
         """The world in which calls are decided."""
         return self.fixed.world
+
+    def listed(self, policy: CompiledPolicy) -> Annotations:
+        """Return the tools that can be called under a policy: the servers', and requests that rules allow."""
+        return with_reserved(self.annotations, policy)
 
     def bundle(self, policy: CompiledPolicy) -> Bundle:
         """Assemble a bundle, and record in it how its directories lie where its scenarios assume them.
@@ -103,10 +108,9 @@ class PolicyBuilder(Struct):
         return [found[scenario.id] for scenario in asked]
 
     def _assemble(self, policy: CompiledPolicy, release: Release) -> Bundle:
-        registry = Registry(self.annotations.roles)
-        return assemble(
-            policy, self.annotations, self.lists, registry=registry, release=release, custom=self.custom
-        )
+        listed = self.listed(policy)
+        registry = Registry(listed.roles)
+        return assemble(policy, listed, self.lists, registry=registry, release=release, custom=self.custom)
 
 
 def without_rules(annotations: Annotations, release: Release, world: DescribedWorld) -> LoadedPolicy:

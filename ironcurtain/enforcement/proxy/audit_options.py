@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.reserved_tools import with_reserved_roles
+from ironcurtain.decision.reserved_tools import RESOURCE_URI
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import UsageError
 from ironcurtain.policy import Policy
@@ -40,8 +40,8 @@ class AuditOptions(SecretStruct):
         Raises:
             UsageError: If one is none: what was meant to be redacted would not be.
         """
-        known = Registry(with_reserved_roles(PolicyContent.of(policy.bundle).annotations.roles))
-        for role in sorted(self.roles):
+        known = Registry(PolicyContent.of(policy.bundle).annotations.roles)
+        for role in sorted(self.roles - {RESOURCE_URI.name}):  # a policy has it where it lists the tool
             if role not in known:
                 names = ", ".join(each.name for each in known.all)
                 raise UsageError(f"there is no role {quoted(role)}", hint=f"The policy's roles: {names}.")

@@ -76,16 +76,15 @@ def bundle(installation: Installation) -> Iterator[Diagnosis]:
 
 def _unusable(read: Bundle) -> Iterator[Diagnosis]:
     """Tell of tools whose every call is denied, since their schema cannot be evaluated."""
-    for server, annotated in sorted(PolicyContent.of(read).annotations.servers.items()):
-        for tool in annotated.tools:
-            if (why := ValidatedTool(tool).unusable) is not None:
-                named = f"{visible(server)}/{visible(tool.tool)}"
-                yield Diagnosis(
-                    name="tools",
-                    status="warn",
-                    what=f"every call of {named} is denied, since its schema cannot be evaluated: {why}",
-                    fix=REMEDY,
-                )
+    for (server, _), tool in PolicyContent.of(read).tools.items():
+        if (why := ValidatedTool(tool).unusable) is not None:
+            named = f"{visible(server)}/{visible(tool.tool)}"
+            yield Diagnosis(
+                name="tools",
+                status="warn",
+                what=f"every call of {named} is denied, since its schema cannot be evaluated: {why}",
+                fix=REMEDY,
+            )
 
 
 def _ownership(installation: Installation, what: str, fix: str) -> Iterator[Diagnosis]:

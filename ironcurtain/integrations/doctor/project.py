@@ -135,11 +135,10 @@ def decision(installation: Installation) -> Iterator[Diagnosis]:
 def _one_decision(policy: Policy) -> Decision | None:
     """Decide a call without arguments, if possible one that comes as far as the engine."""
     last: Decision | None = None
-    for server, annotated in PolicyContent.of(policy.bundle).annotations.servers.items():
-        for tool in annotated.tools:
-            last = policy.decide(server, tool.tool, {})
-            if kind_of(last.rule) is not RuleKind.STRUCTURAL:
-                return last
+    for server, tool in PolicyContent.of(policy.bundle).tools:
+        last = policy.decide(server, tool, {})
+        if kind_of(last.rule) is not RuleKind.STRUCTURAL:
+            return last
     return last
 
 

@@ -37,6 +37,7 @@ RESOURCES: dict[str, list[str]] = {
     "repository": ["acme/shop", "acme/other", "else/shop"],
     "thing": ["x", "team/a", "team/a/b", "team", "secret", "a::b", "team--a", "7", "7/8"],
     "channel": ["general", "GENERAL", "private", "a:b", "a-b-c"],
+    "resource-uri": ["note:a", "note:b", "note://b/c", "urn:x:y"],
 }
 PATTERNS: dict[str, list[str]] = {
     "path": ["~/a", "~/a/b", "/srv", "~", "/"],
@@ -45,6 +46,7 @@ PATTERNS: dict[str, list[str]] = {
     "repository": ["acme/shop", "acme/*"],
     "thing": ["team/**", "team/a", "x", "a::b", "a::b::c", "team--a", "7"],
     "channel": ["general", "private", "a:b", "a-b-c"],
+    "resource-uri": ["note:a", "note://b/c"],
 }
 SEPARATORS = ["/", "/", "@", ":", "-", "::", "--", "a", "-a-", " ", "k"]
 """What joins the parts of a composite: also what stands in the parts, and more than a character."""

@@ -16,6 +16,7 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.rules.checks.policy import check_policy
 from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.reserved_tools import applicable, with_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.annotations import Annotations
@@ -34,12 +35,17 @@ from support.generators.published import (
     possible_roles,
     random_server,
 )
+from support.generators.published_requests import REQUESTS, random_request
 from support.generators.published_tests import CALLER, FACTS, TestMaker
 from support.generators.published_values import Values, around, boundaries, changed
 from support.projects.policies import annotations_of, compiled, named_lists
 
 LISTS = {"friends": {"type": "recipient", "resolved": ["alice@example.com", "carol@example.org"]}}
 KEYS = {"path": ("paths", "within"), "fetch-url": ("domains", "allowed")}
+REQUESTING = 0.5
+"""The share of policies whose rules speak of requests beside tool calls by their names."""
+REQUESTED = 0.25
+"""The share of calls that such requests are decided as."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Server:
     """A server under rules of its own: one policy.
 
     Attributes:
-        tools: Its annotated tools.
+        tools: Its annotated tools, and requests beside tool calls that rules could apply to.
         rules: Rules that name it.
         changed: The same rules with one change.
         guarantees: Statements about its tools.
@@ -70,7 +76,12 @@ class Server:
         return {tool["tool"]: Values(tool["input_schema"], pool, near) for tool in self.tools}
 
     def call(self, random: Random) -> tuple[str, dict[str, Any], dict[str, Any]] | None:
-        """Return a random valid call: tool, arguments, caller facts; None if none was made."""
+        """Return a random valid call: tool, arguments, caller facts; None if none was made.
+
+        It may be what a request beside tool calls is decided as, whether or not the server has it listed.
+        """
+        if random.random() < REQUESTED:
+            return *random_request(random, self.name), self._random_facts(random)
         tool = random.choice(self.tools)
         places = {pointers.steps_of(a["name"]): _resources(a) for a in tool["args"] if _resources(a)}
         places = {**places, **{(*steps, pointers.EVERY): found for steps, found in places.items()}}
@@ -80,10 +91,13 @@ class Server:
         arguments = maker.arguments(random, places)
         if arguments is None:
             return None
-        facts = {name: random.choice(pool) for name, pool in self._facts.items() if random.random() < 0.6}
+        facts = self._random_facts(random)
         if random.random() < 0.5:
             arguments, facts = self._equalised(random, maker, arguments, facts)
         return tool["tool"], arguments, facts
+
+    def _random_facts(self, random: Random) -> dict[str, Any]:
+        return {name: random.choice(pool) for name, pool in self._facts.items() if random.random() < 0.6}
 
     def _tests(self, key: str) -> list[dict[str, Any]]:
         conditions = [rule["if"] for rule in (*self.rules, *self.changed)]
@@ -128,13 +142,15 @@ def random_policy(random: Random, name: str) -> Server:
     """Return a server with random tools, annotations, rules and guarantees, all of which compile."""
     tools = random_server(random)
     annotated = annotations_of({name: tools}, ROLES)
-    maker = _Maker(random, name, tools)
+    maker = _Maker(random, name, tools, random.random() < REQUESTING)
     rules = _valid((maker.rule(f"{name}-r{n}") for n in range(random.randint(1, 8))), annotated)
     more = _valid([maker.rule(f"{name}-added")], annotated)
     changed = _valid(_changed(random, rules, more), annotated)
     bundle = bundle_of(annotated, rules)
     statements = [maker.guarantee(f"{name}-g{n}", rules) for n in range(3)]
     kept = [each for each in statements if _is_statement(each, bundle)]
+    listed = applicable(annotated, policy_of([*rules, *changed]))
+    tools += [REQUESTS[request] for _, request in listed]
     return Server(name, tuple(tools), tuple(rules), tuple(changed), tuple(kept))
 
 
@@ -144,7 +160,8 @@ def policy_of(rules: Sequence[dict[str, Any]]) -> CompiledPolicy:
 
 
 def bundle_of(annotated: Annotations, rules: Sequence[dict[str, Any]]) -> Bundle:
-    """Return the bundle of rules over annotated tools."""
+    """Return the bundle of rules over annotated tools, and over the requests that they could apply to."""
+    annotated = with_reserved(annotated, policy_of(rules))
     registry = Registry(annotated.roles)
     release = Release(engine_version="test")
     return assemble(policy_of(rules), annotated, named_lists(LISTS), registry=registry, release=release)
@@ -162,8 +179,10 @@ def _valid(rules: Any, annotated: Annotations) -> list[dict[str, Any]]:
 
 
 def _compiles(rule: dict[str, Any], annotated: Annotations, lists: Lists) -> bool:
+    policy = policy_of([rule])
+    listed = with_reserved(annotated, policy)
     try:
-        check_policy(policy_of([rule]), annotated, lists, Registry(annotated.roles))
+        check_policy(policy, listed, lists, Registry(listed.roles))
     except IronCurtainError:
         return False
     return True
@@ -281,16 +300,24 @@ def _constants(things: Sequence[dict[str, Any]]) -> Iterator[Any]:
 class _Maker:
     """Makes the rules and guarantees of one server."""
 
-    def __init__(self, random: Random, server: str, tools: Sequence[dict[str, Any]]) -> None:
+    def __init__(
+        self, random: Random, server: str, tools: Sequence[dict[str, Any]], is_requesting: bool
+    ) -> None:
         self._random = random
         self._server = server
         self._tools = tools
-        self._tests = {tool["tool"]: TestMaker(random, tool) for tool in tools}
+        self._requests = list(REQUESTS.values()) if is_requesting else []
+        self._tests = {tool["tool"]: TestMaker(random, tool) for tool in (*tools, *self._requests)}
+
+    def _any_tool(self) -> dict[str, Any]:
+        """Return one of the tools, or a request that may not be listed."""
+        pool = self._requests if self._requests and self._random.random() < 0.4 else self._tools
+        return self._random.choice(pool)
 
     def rule(self, name: str) -> dict[str, Any]:
         random = self._random
         then = random.choice(["allow", "allow", "allow", "escalate", "deny"])
-        tool = random.choice(self._tools)
+        tool = self._any_tool()
         condition: dict[str, Any] = {"server": [self._server]}
         if random.random() < 0.85:
             condition["tool"] = [tool["tool"]]
@@ -304,7 +331,7 @@ class _Maker:
         random = self._random
         if rules and random.random() < 0.5:
             return self._kept(id_, random.choice(rules))
-        tool = random.choice(self._tools)
+        tool = self._any_tool()
         demand = random.choice(["never", "never", "always"])
         verdict = random.choice(["allow", "escalate"] if demand == "never" else ["allow", "escalate", "deny"])
         scope: dict[str, Any] = {"server": [self._server], "tool": [tool["tool"]]}
@@ -316,14 +343,17 @@ class _Maker:
             if random.random() < 0.6 and role != "fetch-url":
                 scope[random.choice(["within", "outside"])] = random.sample(pool, 1)
         then = "allow" if (demand, verdict) == ("always", "allow") else "deny"
-        scope |= self._tests[tool["tool"]].tests(then, 0.5)
+        if "roles" in scope and random.random() < 0.4:
+            del scope["tool"]  # whatever has such a resource
+        else:
+            scope |= self._tests[tool["tool"]].tests(then, 0.5)
         return {"id": id_, demand: verdict, "when": scope}
 
     def _kept(self, id_: str, rule: dict[str, Any]) -> dict[str, Any]:
         """Return a statement that a rule was probably made for."""
         condition = rule["if"]
         scope = {key: condition[key] for key in ("server", "args", "caller") if key in condition}
-        scope["tool"] = condition.get("tool") or [tool["tool"] for tool in self._tools]
+        scope |= {"tool": condition["tool"]} if "tool" in condition else {}
         for one in condition.get("paths", [])[:1]:
             scope |= {"roles": one["roles"], "within": one["within"]}
         if "roles" in condition and "roles" not in scope:

@@ -36,7 +36,10 @@ from ironcurtain.compiler.annotate.embedded_languages import languages
 from ironcurtain.decision.decide import Call, Prepared, finalize, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput, ResourceInput
+from ironcurtain.decision.reserved_tools import RESERVED, without_reserved
 from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.decision import Decision
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.scenarios import Scenario, ScenarioCall
 from ironcurtain.model.verdict import Verdict
 from support.generators.published import PATHS, ROLES, WORLD
@@ -85,6 +88,8 @@ class Batch:
         seed: What everything is made from.
         contradicted: What evidence says and a call shows to be wrong.
         counted: How many claims of each kind were made, by what they rest on.
+        made: How many calls were made, those included that no policy is asked about.
+        one_sided: Calls that only one of the bundles lists the tool of.
     """
 
     seed: int
@@ -92,6 +97,8 @@ class Batch:
     opa: OpaCommand
     contradicted: list[str] = field(default_factory=list)
     counted: Counter[str] = field(default_factory=Counter)
+    made: int = 0
+    one_sided: list[tuple[Decided | None, Decided | None]] = field(default_factory=list)
     _known: set[tuple[str, tuple[str, str]]] = field(default_factory=set)
 
     @cached_property
@@ -103,7 +110,7 @@ class Batch:
     @cached_property
     def bundles(self) -> tuple[Bundle, Bundle]:
         """All policies, and all of them changed."""
-        annotated = annotations_of({each.name: list(each.tools) for each in self.servers}, ROLES)
+        annotated = without_reserved(annotations_of({s.name: list(s.tools) for s in self.servers}, ROLES))
         old, new = (
             bundle_of(annotated, [rule for each in self.servers for rule in getattr(each, kind)])
             for kind in ("rules", "changed")
@@ -119,13 +126,16 @@ class Batch:
         for server in self.servers:
             for _ in range(CALLS):
                 made = server.call(random)
-                old = None if made is None else _decided(server, policies[0], server.rules, *made)
-                if made is None or old is None:
+                if made is None:
                     continue
+                self.made += 1
+                old = _decided(server, policies[0], server.rules, *made)
                 is_same = server.rules == server.changed
                 new = old if is_same else _decided(server, policies[1], server.changed, *made)
-                if new is not None:
+                if old is not None and new is not None:
                     found.append((old, new))
+                elif old is not None or new is not None:
+                    self.one_sided.append((old, new))
         return found
 
     @cached_property
@@ -146,6 +156,7 @@ class Batch:
     def run(self) -> Batch:
         """Check every claim."""
         examined = analyse_policy(self.bundles[0], WORLD, self.opa)
+        self._enumerated(examined)
         self.check_guarantees()
         self._hidden()
         self._silent(examined)
@@ -162,6 +173,18 @@ class Batch:
         self._known.add((what, call.place))
         whole = f"{call.server.name}/{call.tool} {call.raw} as {call.caller}: {call.verdict}"
         self.contradicted.append(f"seed {self.seed}: {what}\n  {whole}")
+
+    def _enumerated(self, examined: PlainAnalysis) -> None:
+        """Check that evidence speaks of the tools that enforcement does not deny as unknown."""
+        policy = load_described(self.bundles[0], WORLD)
+        places = {(s.name, tool) for s in self.servers for tool in (*RESERVED, *(t["tool"] for t in s.tools))}
+        for place in places:
+            decided = prepare(Call(*place, {}), policy)
+            is_unknown = isinstance(decided, Decision) and decided.rule == ReservedRule.UNKNOWN_TOOL
+            if is_unknown is (place in examined.tools):
+                self.contradicted.append(f"seed {self.seed}: evidence and enforcement disagree about {place}")
+        for call, _ in self.calls:
+            self.counted[f"call of {call.tool}" if call.tool in RESERVED else "call of a tool"] += 1
 
     # -- guarantees ---------------------------------------------------------------------------------
 
@@ -298,6 +321,13 @@ class Batch:
         self.counted["tool unchanged"] += sum(
             f"{s.name}/{t['tool']}" not in by_tool for s in self.servers for t in s.tools
         )
+        for one in self.one_sided:
+            is_new = one[0] is None
+            call = next(each for each in one if each is not None)
+            name = f"{call.server.name}/{call.tool}"
+            direction = "loosened" if is_new else "tightened"
+            if call.verdict is not Verdict.DENY and direction not in by_tool.get(name, set()):
+                self._wrong(f"the difference knows nothing {direction}; only one side lists the tool", call)
         for old, new in self.calls:
             if old.verdict is new.verdict:
                 continue
@@ -326,7 +356,7 @@ def _decided(
 def _spoken(statement: dict[str, Any], call: Decided) -> Iterator[str]:
     """Yield the subjects of a call that a guarantee speaks of; with no word about subjects, all of them."""
     scope, then = statement["when"], statement.get("always", "deny")
-    if call.tool not in scope["tool"]:
+    if call.tool not in scope.get("tool", [call.tool]):
         return
     tests = [("args", test) for test in scope.get("args", ())]
     tests += [("caller", test) for test in scope.get("caller", ())]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ironcurtain.compiler.render.assemble import Release, assemble
+from ironcurtain.decision.reserved_tools import with_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
@@ -85,11 +86,17 @@ def write_bundle(
     roles: list[dict[str, Any]] | None = None,
     lists: Mapping[str, Any] | None = None,
     policy: Mapping[str, Any] | None = None,
+    requests: bool = False,
 ) -> Path:
-    """Assemble a bundle and write it as an archive below a directory; return its path."""
-    annotated = annotations_of(servers, roles)
+    """Assemble a bundle and write it as an archive below a directory; return its path.
+
+    Args:
+        requests: Whether to list requests beside tool calls where rules could apply to them.
+    """
+    annotated, made = annotations_of(servers, roles), compiled(rules, **(policy or {}))
+    annotated = with_reserved(annotated, made) if requests else annotated
     bundle = assemble(
-        compiled(rules, **(policy or {})),
+        made,
         annotated,
         named_lists(lists) if lists is not None else None,
         registry=Registry(annotated.roles),

@@ -17,6 +17,7 @@ from ironcurtain.decision.canonical.patterns import (
     pattern_chain,
     separator,
 )
+from ironcurtain.decision.reserved_tools import RESOURCE_URI
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import PatternError
 from ironcurtain.system.structs import Struct
@@ -102,6 +103,8 @@ def outside_witnesses(
         texts = [f"{fresh}@{fresh}.example"]
     elif kind == "repository":
         texts = [f"{fresh}/{fresh}"]
+    elif kind == RESOURCE_URI.name:
+        texts = [f"{fresh}:{fresh}"]
     else:
         texts = [fresh, *(_fresh_numbers(named) if _takes_numbers(kind, registry) else ())]
     return [PatternWitness(kind, OUTSIDE, (), tuple(texts))]

@@ -14,6 +14,7 @@ from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceCla
 from ironcurtain.analysis.engine.values.witnesses import OUTSIDE
 from ironcurtain.analysis.findings.context import FindingContext, FindingDraft
 from ironcurtain.analysis.findings.finder import FinderInputs
+from ironcurtain.decision.reserved_tools import is_reserved
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import JsonValue
@@ -65,6 +66,8 @@ def _values(examined: Examined) -> Iterator[list[tuple[ResourceKey | None, ...]]
 
 def _nowhere(examined: Examined, forgotten: dict[str, _Forgotten]) -> None:
     """Look for roles that no rule ever decides, while another role of the tool is allowed somewhere."""
+    if is_reserved(examined.space.annotation):
+        return  # a resource is a file, an address or neither: rules may well speak of one only
     by_role: dict[str, list[tuple[ResourceKey | None, ...]]] = {}
     for keys, cell in examined.space.cells.items():
         if (

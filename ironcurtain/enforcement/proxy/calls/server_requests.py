@@ -18,8 +18,6 @@ import mcp_types as types
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import COMPLETE, ELICITATION, GET_PROMPT, READ_RESOURCE, SAMPLING
-from ironcurtain.decision.roles import NONE
-from ironcurtain.model.conditions import If
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import AbstractStruct
 
@@ -147,12 +145,3 @@ def question_of(
 def _plain(params: Any, *names: str) -> dict[str, JsonValue]:  # noqa: ANN401 - any of the SDK's models
     dumped = params.model_dump(by_alias=True, mode="json", exclude_none=True)
     return {name: dumped[name] for name in names if name in dumped}
-
-
-def could_allow(conditions: If | None, server: str, tool: str) -> bool:
-    """Tell whether a rule could speak of a reserved tool without resources; a doubt means yes."""
-    if conditions is None:
-        return True
-    return conditions.is_about(server, tool, side_effects=True) and (
-        not conditions.named_roles or NONE in conditions.named_roles
-    )

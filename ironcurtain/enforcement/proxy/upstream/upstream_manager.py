@@ -14,6 +14,7 @@ from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
+from ironcurtain.decision.rule_scope import can_apply
 from ironcurtain.enforcement.facts.records.answers import LookUp
 from ironcurtain.enforcement.proxy.calls import server_requests
 from ironcurtain.enforcement.proxy.calls.destination import Destination
@@ -165,10 +166,12 @@ class UpstreamManager:
         )
 
     def _could_ask(self, server: str, tool: str) -> bool:
-        rules = self.enforcer.policy.current.content.rules.values()
-        open_ = [rule for rule in rules if rule.then is not Verdict.DENY]
+        content = self.enforcer.policy.current.content
+        listed = content.tools.get((server, tool))
+        open_ = [rule for rule in content.rules.values() if rule.then is not Verdict.DENY]
         return self.enforcer.observe or any(
-            server_requests.could_allow(rule.if_, server, tool) for rule in open_
+            listed is not None and (rule.if_ is None or can_apply(rule.if_, rule.then, server, listed))
+            for rule in open_
         )
 
     # -- what servers cause ---------------------------------------------------------------------

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.reserved_tools import RESERVED
+from ironcurtain.decision.reserved_tools import is_reserved
+from ironcurtain.decision.rule_scope import can_apply
 from ironcurtain.enforcement.sandbox.limits import names_host
 from ironcurtain.enforcement.sandbox.profile import can_be_let_through
-from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach, reach_of, speaks_of
+from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach, reach_of
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins_below
 from ironcurtain.enforcement.sandbox.report import command_for
-from ironcurtain.model.annotations import ToolAnnotation
-from ironcurtain.model.conditions import If
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import SandboxSettings, Server
@@ -102,17 +101,17 @@ def _keeps_nothing(content: PolicyContent, name: str, config: ServerConfig, reac
         return False
     if reach.session or reach.writes.named or reach.writes.anywhere or reach.domains or reach.any_domain:
         return False
-    annotated = content.annotations.servers.get(name)
-    tools = [tool for tool in annotated.tools if tool.tool not in RESERVED] if annotated else []
-    open_ = [rule.if_ for rule in content.rules.values() if rule.then is not Verdict.DENY]
-    return any(tool.side_effects and _may_be_called(tool, name, each) for tool in tools for each in open_)
-
-
-def _may_be_called(tool: ToolAnnotation, server: str, conditions: If | None) -> bool:
-    """Tell whether a rule could permit calls of a tool: one about roles speaks of the resources of a call."""
-    roles = {role for argument in tool.args for role in argument.possible_roles}
-    named = set(conditions.named_roles) if conditions is not None else set()
-    return speaks_of(conditions, server, tool, meant=False) and (not named or bool(named & roles))
+    changing = [
+        tool
+        for (server, _), tool in content.tools.items()
+        if server == name and tool.side_effects and not is_reserved(tool)
+    ]
+    open_ = [rule for rule in content.rules.values() if rule.then is not Verdict.DENY]
+    return any(
+        rule.if_ is not None and can_apply(rule.if_, rule.then, name, tool)
+        for tool in changing
+        for rule in open_
+    )
 
 
 def reach_words(reach: Reach, asked: Reach) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ironcurtain.bundle.content import PolicyContent, RuleText
-from ironcurtain.decision.reserved_tools import READ_RESOURCE, RESERVED, with_reserved_roles
+from ironcurtain.decision.reserved_tools import is_reserved
 from ironcurtain.decision.roles import GIT_REMOTE, Registry, Role
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If, RoleCondition
@@ -74,24 +74,23 @@ def reach_of(content: PolicyContent, server: str, verdicts: Collection[Verdict] 
         server: The server's name; one that the policy does not know reaches nothing.
         verdicts: Which verdicts count; what a rule with another one says first, no later rule opens.
     """
-    annotated = content.annotations.servers.get(server)
-    if annotated is None:
+    tools = [tool for (name, _), tool in content.tools.items() if name == server]
+    if not tools:
         return NOTHING
     if any(rule.if_ is None for rule in content.rules.values()):  # a bundle of before conditions were kept
         anywhere = Places(anywhere=True)
         return Reach(anywhere, anywhere, session=True, any_domain=True, repositories=True)
-    registry = Registry(with_reserved_roles(content.annotations.roles))
+    registry = Registry(content.annotations.roles)
     rules = sorted(content.rules.values(), key=lambda each: each.order)
     reads, writes, urls = _Union(), _Union(), _Union()
     session = repositories = False
-    for tool in (*annotated.tools, RESERVED[READ_RESOURCE]):
-        is_reserved = tool.tool in RESERVED
-        about = [rule for rule in rules if speaks_of(rule.if_, server, tool, meant=is_reserved)]
+    for tool in tools:
+        about = [rule for rule in rules if speaks_of(rule.if_, server, tool, meant=is_reserved(tool))]
         for role in _roles(tool, registry):
             opened = _found(about, role.name, content.lists, verdicts)
             if role.category == "path":
                 (writes if role.writes else reads).add(opened)
-                contained = tool.contained and role.containable and not is_reserved
+                contained = tool.contained and role.containable and not is_reserved(tool)
                 permitted = contained or bool(opened.opened)
                 session = session or permitted
                 repositories = repositories or (permitted and role.writes and _is_of_git(tool))

@@ -6,7 +6,6 @@ import mcp_types as types
 import pytest
 
 from ironcurtain.enforcement.proxy.calls import server_requests
-from ironcurtain.model.conditions import If
 
 
 @pytest.mark.parametrize(
@@ -43,22 +42,3 @@ def test_a_person_sees_which_server_asks() -> None:
     again = server_requests.question_of(call.tool, json.loads(json.dumps(call.arguments)))
     assert isinstance(again, types.ElicitRequest)
     assert again.params.message == "[bank] Password?"
-
-
-@pytest.mark.parametrize(
-    ("conditions", "expected"),
-    [
-        ({"tool": ["mcp/sampling"]}, True),
-        ({"server": ["s"], "side_effects": True}, True),
-        ({"tool": ["other"]}, False),
-        ({"server": ["t"], "tool": ["mcp/sampling"]}, False),
-        ({"side_effects": False}, False),
-        ({"roles": ["read-path"]}, False),
-        ({"roles": ["none"]}, True),
-    ],
-)
-def test_a_server_hears_only_of_what_a_rule_could_let_it_ask(
-    conditions: dict[str, object], expected: bool
-) -> None:
-    read = If.model_validate_json(json.dumps(conditions))
-    assert server_requests.could_allow(read, "s", "mcp/sampling") is expected

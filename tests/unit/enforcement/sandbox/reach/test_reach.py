@@ -32,7 +32,8 @@ SERVERS = {
 def reach(
     tmp_path: Path, server: str, *rules: dict[str, Any], verdicts: set[Verdict] | None = None, **lists: Any
 ) -> Reach:
-    content = PolicyContent.of(Bundle.read(write_bundle(tmp_path, SERVERS, list(rules), lists=lists or None)))
+    bundle = write_bundle(tmp_path, SERVERS, list(rules), lists=lists or None, requests=True)
+    content = PolicyContent.of(Bundle.read(bundle))
     return reach_of(content, server, verdicts) if verdicts else reach_of(content, server)
 
 
