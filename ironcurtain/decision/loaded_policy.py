@@ -14,12 +14,13 @@ from ironcurtain.decision.canonical.arguments import CanonicalizationContext
 from ironcurtain.decision.canonical.callers import canonical_caller, identifying
 from ironcurtain.decision.canonical.host_view import HostView
 from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.paths_in_text import looks_like_path
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.protected_paths import Protection
 from ironcurtain.decision.roles import GIT_REMOTE, Registry
-from ironcurtain.decision.structural_checks import Boundaries, looks_like_path
+from ironcurtain.decision.structural_checks import Boundaries
 from ironcurtain.errors import BundleRelationError, RefusedRootError
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.facts import Fact

@@ -7,9 +7,9 @@ these is prepared on the spot, which costs less than handing it to a thread.
 
 from __future__ import annotations
 
+from ironcurtain.decision.canonical.paths_in_text import looks_like_path
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.decision.structural_checks import looks_like_path
 from ironcurtain.system.json_text import JsonSource
 
 _MOST_VALUES = 100

@@ -7,12 +7,12 @@ is the least that the call comes to, and the workspace takes resources out of th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import Canonical
 from ironcurtain.decision.canonical.host_view import FileKind, UnreadableError
 from ironcurtain.decision.canonical.paths import Resolver, is_within
+from ironcurtain.decision.canonical.paths_in_text import looks_like_path, paths_in
 from ironcurtain.decision.canonical.pattern_index import PatternIndex
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -23,13 +23,11 @@ from ironcurtain.model.decision import ResourceDecision
 from ironcurtain.model.reasons import UNTOLD, Reason, ReasonCode
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
 _CHANGING = frozenset({"write-path", "delete-path"})
 _WRITING = "write-path"
-_MAX_PATH_BYTES = 4096
 
 
 class Boundaries(Struct):
@@ -112,23 +110,27 @@ def _is_protected(resource: Resource, guard: PathGuard) -> bool:
 
 
 def _protected_leaves(call: Canonical, bounds: Boundaries, guard: PathGuard) -> Iterator[str]:
-    """Yield the pointers of leaves without a path role that name a protected path all the same."""
+    """Yield the pointers of texts without a path role, keys too, that name a protected path all the same."""
     seen: set[str] = set()
-    for steps, value in pointers.leaves(call.arguments):
-        if steps in call.path_places or not looks_like_path(value) or value in seen:
+    for steps, value in pointers.ends(call.arguments):
+        if steps in call.path_places:
             continue
-        seen.add(value)
+        for text in (*steps[1:], value):
+            if not looks_like_path(text) or text in seen:
+                continue
+            seen.add(text)
+            if _is_protected_text(text, call.resolver, bounds, guard):
+                yield pointers.join(steps)
+
+
+def _is_protected_text(text: str, resolver: Resolver, bounds: Boundaries, guard: PathGuard) -> bool:
+    for path in paths_in(text):
         try:
-            path = call.resolver.resolve(value, bounds.working_root)
+            if guard.refuses(resolver.resolve(path, bounds.working_root)):
+                return True
         except UnrepresentableError:
             continue
-        if guard.refuses(path):
-            yield pointers.join(steps)
-
-
-def looks_like_path(value: JsonValue) -> TypeGuard[str]:
-    """Tell whether a leaf without a path role is looked at as a path all the same."""
-    return isinstance(value, str) and value.startswith(("/", ".", "~")) and len(value) <= _MAX_PATH_BYTES
+    return False
 
 
 def _floor(resource: Resource, bounds: Boundaries) -> tuple[str, str] | None:

@@ -113,13 +113,21 @@ def _compatible(text: str) -> set[int]:
     }
 
 
-# Categories whose characters cannot be seen or change how others are seen: controls, formats (bidi,
-# zero-width, tags), surrogates, private use, unassigned, and separators other than the plain space.
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-# Characters of visible categories that render as nothing or only alter their neighbour. With the categories
-# above, these are all that Unicode calls default-ignorable.
-_HIDDEN_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\U0001d159\U00016fe4")
-_HIDDEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0000, 0xE1000))
+# Categories whose characters programs drop or read as a blank: controls, formats (bidi, zero-width, tags),
+# and separators other than the plain space. Of the others, surrogates, private use and unassigned are hidden.
+_IGNORED_CATEGORIES = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_HIDDEN_CATEGORIES = _IGNORED_CATEGORIES | {"Cs", "Co", "Cn"}
+# Characters of other categories that render as nothing or only alter their neighbour. With the categories
+# that are ignored, these are all that Unicode (17.0) calls default-ignorable.
+_HIDDEN_CHARACTERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2065\u2800\u3164\uffa0\ufffc\U0001d159\U00016fe4"
+)
+_HIDDEN_RANGES = (
+    range(0x180B, 0x1810),
+    range(0xFE00, 0xFE10),
+    range(0xFFF0, 0xFFF9),
+    range(0xE0000, 0xE1000),
+)
 # What makes a backslash before it look like the beginning of an escape; behind the end anything may follow.
 _BEHIND_BACKSLASH = frozenset(("", "\\", '"', "n", "r", "t", "x", "u", "U"))
 _ISOLATE, _POP = "\u2068", "\u2069"
@@ -131,8 +139,13 @@ def is_hidden(character: str) -> bool:
     """Tell whether a person could overlook the character or be misled by it."""
     if " " <= character <= "~":
         return False
+    return unicodedata.category(character) in _HIDDEN_CATEGORIES or is_ignored(character)
+
+
+def is_ignored(character: str) -> bool:
+    """Tell whether programs drop the character, or take it for a blank, other than the plain space."""
     return (
-        unicodedata.category(character) in _HIDDEN_CATEGORIES
+        unicodedata.category(character) in _IGNORED_CATEGORIES
         or character in _HIDDEN_CHARACTERS
         or any(ord(character) in block for block in _HIDDEN_RANGES)
     )

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.canonical.characters import check_plain, trimmed
 from ironcurtain.decision.canonical.codecs import decode, encode
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.git.remotes import RemoteCanonicalizer
@@ -197,6 +198,8 @@ class _Call:
 
     def _path(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
         path = self.resolver.resolve(text, self._base(leaf.argument))
+        if trimmed(path) != path:
+            raise UnrepresentableError("ends with a blank, or with a character that cannot be seen")
         self.paths[leaf.steps].append(path)
         for role in roles:
             recursive = leaf.argument.recursive or role.name == "delete-path"
@@ -310,6 +313,8 @@ class _Call:
             raise UnrepresentableError(f"{names} do not make one {composite.role}: one holds the separator")
         role = self.around.registry[composite.role]
         try:
+            for text in texts:
+                check_plain(text)
             form = canonical_identifier(role, composite.with_.join(texts))
         except UnrepresentableError as error:
             raise UnrepresentableError(error.cause.within(f"{names} together: ")) from None

@@ -1,17 +1,20 @@
 """Identifiers: recipients, repositories, remote paths and the identifiers of roles that a project adds.
 
-Each has one canonical spelling, which is both judged and sent (specification 1.7).
+Each has one canonical spelling, which is both judged and sent (specification 1.7). Servers trim and normalise
+what they are given, so a text that is not its own plain form has none.
 """
 
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote_to_bytes
+import unicodedata
 
-from ironcurtain.decision.canonical.characters import BROKEN_ESCAPE, check_text
+from ironcurtain.decision.canonical.characters import BROKEN_ESCAPE, check_plain, check_text
 from ironcurtain.decision.canonical.hosts import canonical_host
+from ironcurtain.decision.canonical.resource_uris import check_resource_uri
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.decision.canonical.urls import check_segment
+from ironcurtain.decision.canonical.urls import decode_utf8, decoded_segment
+from ironcurtain.decision.reserved_tools import RESOURCE_URI
 from ironcurtain.decision.roles import Role
 from ironcurtain.model.annotations import IdentifierRole
 
@@ -22,8 +25,10 @@ _ADDRESS = re.compile(r"(?P<local>[A-Za-z0-9#$&'*+/=?^_`{|}~.-]+)@(?P<domain>[^\
 # A display name may hold nothing that could begin, end or join addresses.
 _NAMED_ADDRESS = re.compile(r'(?:"[^"<>@,;:\\()\[\]]*" *|[^"<>@,;:\\()\[\]]*)<(?P<address>[^<>]*)>')
 _REPOSITORY_PART = re.compile(r"[A-Za-z0-9._-]+")
-# git-check-ref-format(1), rules 1 to 9, and `HEAD`, which git refuses as a branch.
+# git-check-ref-format(1), rules 1 to 9, `HEAD`, which git refuses as a branch, and the folders of references:
+# behind them git finds a branch that has another name here.
 _NO_BRANCH = re.compile(
+    r"^(?:refs|heads|tags|remotes)/|"
     r"(?:^|/)\.|\.\.|[\x00-\x20\x7f~^:?*\[\\]|^/|/$|//|\.$|@\{|^@$|\.lock(?:/|$)|^[-+]|^HEAD$|^$"
 )
 
@@ -44,7 +49,7 @@ def canonical_identifier(role: Role, value: str | int) -> str:
         value = str(value)
     _check_text(value)
     if role.identifier is not None:
-        return _added(role.identifier, value)
+        return _added(role, role.identifier, value)
     return {"recipient": _recipient, "repository": _repository, "remote-path": _remote_path}[role.name](value)
 
 
@@ -52,10 +57,11 @@ def check_branch_name(text: str) -> None:
     """Refuse what git takes for no branch, or for more than one: an option, a refspec, a forced push.
 
     Raises:
-        UnrepresentableError: If it breaks git's rules for branch names, begins with `-` or `+`, or
-            holds a `:`.
+        UnrepresentableError: If it breaks git's rules for branch names, begins with `-`, `+` or a folder
+            of references (`refs/`, `heads/`), holds a `:`, or is not its own plain form.
     """
     _check_text(text)
+    check_plain(text)
     if _NO_BRANCH.search(text):
         raise UnrepresentableError("is no valid name of a git branch")
 
@@ -74,6 +80,7 @@ def _recipient(text: str) -> str:
     local = match["local"]
     if local.startswith((".", "-")) or local.endswith(".") or ".." in local:
         raise UnrepresentableError("is an e-mail address with a misplaced dot or hyphen")
+    check_plain(match["domain"])
     host = canonical_host(match["domain"])
     if host.kind == "ip":
         raise UnrepresentableError("is an e-mail address at an IP address")
@@ -88,16 +95,21 @@ def _repository(text: str) -> str:
 
 
 def _remote_path(text: str) -> str:
-    for segment in text.split("/"):
-        check_segment(segment)
+    decoded = [decoded_segment(segment) for segment in text.split("/")]
+    check_plain("/".join(decoded))
+    _check_components(decoded, "/")
     return text
 
 
-def _added(declared: IdentifierRole, text: str) -> str:
+def _added(role: Role, declared: IdentifierRole, text: str) -> str:
     if declared.decode == "percent":
         text = _percent_decoded(text)
+    check_plain(text)
+    if role.name == RESOURCE_URI.name:
+        check_resource_uri(text)
     if declared.case == "fold":
-        text = text.casefold()
+        # Lower case can take a letter's accents apart.
+        text = unicodedata.normalize("NFKC", text.casefold())
     _check_text(text)
     if declared.separator:
         _check_components(text.split(declared.separator), declared.separator)
@@ -109,15 +121,14 @@ def _check_components(components: list[str], separator: str) -> None:
         raise UnrepresentableError("has a component `.` or `..`")
     if separator == "/" and "" in components:
         raise UnrepresentableError("has an empty component")
+    if any(component != component.strip(" ") for component in components):
+        raise UnrepresentableError(f"has a blank beside a `{separator}`")
 
 
 def _percent_decoded(text: str) -> str:
     if BROKEN_ESCAPE.search(text):
         raise UnrepresentableError("has a `%` that begins no percent-escape")
-    try:
-        decoded = unquote_to_bytes(text).decode()
-    except UnicodeDecodeError as error:
-        raise UnrepresentableError("has percent-escapes that are no valid UTF-8") from error
+    decoded = decode_utf8(text)
     # The decoded form is what is sent, and the tool will decode it again.
     if "%" in decoded:
         raise UnrepresentableError("is percent-encoded twice")

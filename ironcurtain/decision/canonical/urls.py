@@ -22,6 +22,8 @@ from ironcurtain.system.structs import Struct
 MAX_URL_BYTES = 8192
 MAX_SEGMENTS = 64
 
+ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+
 DEFAULT_CASE_INSENSITIVE_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org"})
 DEFAULT_PORTS = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
 
@@ -30,7 +32,6 @@ _MAX_PORT = 65535
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PARTS = re.compile(r"(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<rest>.*)", re.DOTALL)
 _AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]+)(?::(?P<port>[0-9]{1,5}))?")
-_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 _TRANSPORT_HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 _PLAIN_PATH = re.compile(r"/|~|\.\.?(?:/|$)")
@@ -135,7 +136,7 @@ def is_local_remote(text: str) -> str | None:
         path = text[7:]
         if not path.startswith("/") or BROKEN_ESCAPE.search(path):
             raise UnrepresentableError("is a file URL without a plain absolute path")
-        return _decode_utf8(path)
+        return decode_utf8(path)
     return text if not _is_git_url(text) and _PLAIN_PATH.match(text) else None
 
 
@@ -159,14 +160,19 @@ def canonical_path(path: str) -> str:
     if len(segments) > MAX_SEGMENTS:
         raise UnrepresentableError(f"has more than {MAX_SEGMENTS} segments")
     for segment in segments:
-        check_segment(segment)
+        decoded_segment(segment)
     # The checks come first: the WHATWG algorithm resolves dot segments away.
     encoded = ada_url.URL("https://host" + path).pathname if path else ""
-    return _ESCAPE.sub(_plain_escape, encoded)
+    return with_plain_escapes(encoded)
 
 
-def check_segment(segment: str) -> None:
-    """Refuse a path segment that some program would read as another place.
+def with_plain_escapes(text: str) -> str:
+    """Return a text without escapes of unreserved characters, and with all others in upper case."""
+    return ESCAPE.sub(_plain_escape, text)
+
+
+def decoded_segment(segment: str) -> str:
+    """Return a path segment decoded, and refuse one that some program would read as another place.
 
     Escapes are followed to any depth, since gateways and servers may each decode once.
 
@@ -185,9 +191,9 @@ def check_segment(segment: str) -> None:
         if segment.partition(";")[0] in {".", ".."}:
             raise UnrepresentableError("has a `.` or `..` segment in its path")
         # Overlong forms of a slash or a dot end here, too.
-        decoded = _decode_utf8(segment)
+        decoded = decode_utf8(segment)
         if decoded == segment:
-            return
+            return segment
         segment = decoded
 
 
@@ -241,7 +247,7 @@ def _checked_user(user: str) -> str:
 def _scp_like(text: str) -> Url:
     match = _match(_SCP_LIKE, text)
     user = "" if match["user"] is None else _checked_user(match["user"])
-    if _ESCAPE.search(match["host"]):
+    if ESCAPE.search(match["host"]):
         raise UnrepresentableError("has an escaped host, which ssh does not decode")
     host = canonical_host(match["host"])
     path = match["path"]
@@ -274,8 +280,13 @@ def _plain_escape(escape: re.Match[str]) -> str:
     return character if character in _UNRESERVED else escape[0].upper()
 
 
-def _decode_utf8(path: str) -> str:
+def decode_utf8(text: str) -> str:
+    """Return a text with its percent-escapes decoded.
+
+    Raises:
+        UnrepresentableError: If they are no valid UTF-8.
+    """
     try:
-        return unquote_to_bytes(path).decode()
+        return unquote_to_bytes(text).decode()
     except UnicodeDecodeError as error:
         raise UnrepresentableError("has percent-escapes that are no valid UTF-8") from error

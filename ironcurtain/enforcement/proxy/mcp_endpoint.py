@@ -267,7 +267,7 @@ class McpEndpoint:
         """
         call = server_requests.read_resource(await self._owner(uri), uri)
         try:
-            await self._enforcer.enforce(call, _Unsent(), ClientRequest(context))
+            await self._enforcer.enforce(call, _Unsent(uri), ClientRequest(context))
         except RefusedError as refused:
             raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
         except UpstreamError as error:
@@ -328,13 +328,16 @@ class McpEndpoint:
 
 
 class _Unsent(Destination):
-    """Nowhere: whether a resource may be read is decided, and nothing is sent."""
+    """Nowhere: whether a resource may be read is decided, and the server gets the URI as it was written."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
 
     async def send(
-        self,
-        arguments: Mapping[str, JsonValue],  # noqa: ARG002
-        alone: SeparateCall | None = None,
+        self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
     ) -> ServerResult:
+        if (judged := server_requests.resource_uri(arguments)) != self._uri:
+            raise UpstreamError(f"changes are told of under the URI {quoted(judged)}: subscribe to that")
         if alone is not None:
             raise UpstreamError("the server that runs does not see it, so nobody can be told of its changes")
         return {}

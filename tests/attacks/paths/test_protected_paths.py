@@ -83,6 +83,46 @@ def test_every_leaf_of_an_argument_that_is_no_path(name: str, path: str) -> None
     assert decide({name: {"deep": ["x", {"er": path}]}}) == PROTECTED
 
 
+READ_AS_PATHS = [
+    *(f" {SECRET}", f"{SECRET} ", f"{SECRET}\n", f"\t{SECRET}\r\n", f"\u00a0{SECRET}", f"{SECRET}\u3000"),
+    *(f"\ufeff{SECRET}", f"{SECRET}\u200b", " ~/secret", f"{' ' * 5000}{SECRET}", f"{'/.' * 5000}{SECRET}"),
+    *(f"file://{SECRET}", f"file:{SECRET}", f"file://localhost{SECRET}", f"file://LOCALHOST{SECRET}"),
+    *(f"FILE://{SECRET}", f"FiLe:{SECRET}", f" file://{SECRET}", f"\u00a0file://{SECRET}\u00a0"),
+    *(f"fi\tle:/\n/{SECRET}", "file:///home/us\ner/secret", "file:///home/user/%73ecret"),
+    *("file:///home/user/%73%65%63%72%65%74", "file:%2Fhome%2Fuser%2Fsecret", "file:///home%2Fuser/secret"),
+    *(r"file:\\\home\user\secret", r"file:\home/user/secret", r"file:///home\user\secret"),
+    *("file:///x/../home/user/secret", "file:///x/%2e%2e/home/user/secret", "file:////home//user/secret"),
+    *(f"file://{SECRET}?a=b", f"file://{SECRET}#a", f"file://other.example{SECRET}", "file:~/secret"),
+    *("file://~/secret", "file:../secret", "file://../secret", "file://.env", f"file://{SECRET}%20"),
+]
+
+
+@pytest.mark.parametrize("text", READ_AS_PATHS)
+@pytest.mark.parametrize("name", ["note", "message"])
+def test_a_text_that_some_program_reads_as_a_protected_path(name: str, text: str) -> None:
+    assert decide({name: text}) == PROTECTED
+    assert decide({name: {"deep": [text]}}) == PROTECTED
+    assert decide({name: {"deep": {text: "a key of an object"}}}) == PROTECTED
+    assert decide({name: [{text: []}]}) == PROTECTED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"file://{SECRET}2", "file:///home", "file:", "file://", "filed: away", "file:///%zz", "\ufeff", " "],
+)
+def test_a_text_like_a_file_uri_that_names_nothing_protected(text: str) -> None:
+    assert decide({"note": {"deep": {text: text}}})[0] == "allow"
+
+
+@pytest.mark.parametrize("end", [" ", "\u00a0", "\u3000", "\u200b", "\ufeff", "\u00ad", "\ufe0f"])
+@pytest.mark.parametrize("name", ["read", "write", "gone", "tree", "history", "remote"])
+def test_a_path_that_a_server_trims(name: str, end: str) -> None:
+    """The kernel tells the two apart, and a server that trims its arguments opens the protected one."""
+    for path in (f"{SECRET}{end}", f"{INNER}{end}", f"{SANDBOX}/new{end}"):
+        verdict, rule = decide({name: path})
+        assert (verdict, rule) in (("deny", "structural-unrepresentable-argument"), PROTECTED), path
+
+
 @pytest.mark.parametrize(
     "text", ["see /home/user/secret", "secret", "/home/user/secret2", "/etc/passwd", "~"]
 )

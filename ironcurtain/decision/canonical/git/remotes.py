@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ironcurtain.decision.canonical.characters import check_plain, trimmed
 from ironcurtain.decision.canonical.host_view import HostView, RemoteUrls
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
@@ -34,6 +35,8 @@ class RemoteCanonicalizer:
         Raises:
             UnrepresentableError: If it is a transport helper, an option, or no remote at all.
         """
+        if text != trimmed(text):
+            raise UnrepresentableError("begins or ends with a blank or with a character that cannot be seen")
         local = is_local_remote(text)
         if local is None and assume_scheme is not None and "://" not in text:
             check_remote_text(text)
@@ -93,4 +96,5 @@ def _is_url(text: str) -> bool:
 def _checked_name(text: str) -> str:
     if not text or text.startswith("-") or any(not c.isprintable() for c in text):
         raise UnrepresentableError("is no name of a git remote")
+    check_plain(text)
     return text

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote
 
 import mcp_types as types
 
+from ironcurtain.decision.canonical import resource_uris
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import COMPLETE, ELICITATION, GET_PROMPT, READ_RESOURCE, SAMPLING
 from ironcurtain.system.frozen import JsonValue
@@ -84,31 +83,21 @@ class CompletionRequest(ServerRequest):
 
 # -- calls of reserved tools -------------------------------------------------------------------
 
-_FILE = "file://"
-
 
 def read_resource(server: str, uri: str) -> Call:
-    """Return the call that reading a resource is decided as."""
-    scheme = uri.partition(":")[0].casefold()
-    if scheme == "file":
-        return Call(server, READ_RESOURCE, {"uri": _path(uri), "scheme": "file"})
-    kind = "web" if scheme in ("http", "https") else "other"
-    return Call(server, READ_RESOURCE, {"uri": uri, "scheme": kind})
+    """Return the call that reading a resource is decided as.
+
+    A file's URI that programs read in several ways stays a URI, which is no path, and is refused as one.
+    """
+    kind = resource_uris.kind_of(uri)
+    path = resource_uris.path_of(uri) if kind == "file" else None
+    return Call(server, READ_RESOURCE, {"uri": uri if path is None else path, "scheme": kind})
 
 
 def resource_uri(arguments: Mapping[str, JsonValue]) -> str:
     """Return the URI that a server is sent for evaluated arguments."""
     uri = str(arguments["uri"])
-    return PurePosixPath(uri).as_uri() if arguments["scheme"] == "file" else uri
-
-
-def _path(uri: str) -> str:
-    """Return a file URI's path; one that names no local path stays as it is, and is refused as a path."""
-    rest = uri[len(_FILE) :] if uri[: len(_FILE)].casefold() == _FILE else ""
-    host, _, path = rest.partition("/")
-    if host not in ("", "localhost") or not path or "?" in path or "#" in path:
-        return uri
-    return "/" + unquote(path, errors="surrogateescape")
+    return resource_uris.uri_of(uri) if arguments["scheme"] == "file" else uri
 
 
 def get_prompt(server: str, name: str, arguments: Mapping[str, str] | None) -> Call:

@@ -70,6 +70,16 @@ def test_canonical_forms(role: str, value: str | int, canonical: str) -> None:
         ("channel", "a/../b"),
         ("channel", "a//b"),
         ("channel", "a\x07"),
+        ("channel", " a"),
+        ("channel", "a\u3000"),
+        ("channel", "a/ b"),
+        ("channel", "a\u200bb"),
+        ("channel", "\ufb01"),
+        ("channel", "e\u0301"),
+        ("key", "a%20"),
+        ("key", "%C2%ADa"),
+        ("remote-path", "a/b%20"),
+        ("remote-path", "a%2520/b"),
         ("channel", "\ud800"),
         ("project", True),
         ("key", "a%2"),
@@ -90,7 +100,7 @@ def test_an_identifier_may_have_1024_bytes() -> None:
 
 
 BRANCHES = [
-    "main", "feature/x", "v1.0", "a@b", "refs/heads/x", "ü", "a-b+c", "x{y}", "@x", "-", "a,b",
+    "main", "feature/x", "v1.0", "a@b", "myrefs/x", "ü", "a-b+c", "x{y}", "@x", "-", "a,b",
     "", "@", "HEAD", ".a", "a/.b", "a..b", "a.lock", "a.lock/b", "a/", "/a", "a//b", "a.", "a b", "a~1", "a^",
     "a:b", "a?", "a*", "a[", "a\\b", "a@{1}", "@{-1}", "-d", "a\x7f", "a\x01",
 ]  # fmt: skip
@@ -108,7 +118,7 @@ def test_branch_names_agree_with_git(name: str) -> None:
     assert accepted == (git.returncode == 0 and not name.startswith("@{") and name not in {"@", "HEAD"})
 
 
-@pytest.mark.parametrize("name", ["+main", "-f", "main:other", ":main", "a\nb"])
-def test_refspecs_and_options_are_no_branch_names(name: str) -> None:
+@pytest.mark.parametrize("name", ["+main", "-f", "main:other", ":main", "a\nb", "refs/heads/x", "heads/x"])
+def test_refspecs_references_and_options_are_no_branch_names(name: str) -> None:
     with pytest.raises(UnrepresentableError):
         check_branch_name(name)
