@@ -1,7 +1,8 @@
 """Pushing bundles to OCI registries and pulling them, by the distribution specification.
 
-Every blob and manifest is held against its digest. Nothing of the environment is used; redirects are followed
-for blobs alone, without what we show the registry.
+Every blob is held against its digest, and a manifest that is named by one. Nothing of the environment is
+used. Redirects of a blob are followed anywhere, without what we show the registry; those of a manifest, which
+a tag names without a digest, within the registry alone.
 """
 
 from __future__ import annotations
@@ -165,7 +166,8 @@ class _Registry:
         if self._reference.digest not in (None, digest):
             raise RegistryError(f"the manifest that came has the digest {digest}", where=where)
         layer = layer_of(told.body, where)
-        blob = await self._send("GET", f"blobs/{layer.digest}", most=min(layer.size + 1, MAX_BYTES))
+        most = min(layer.size + 1, MAX_BYTES)
+        blob = await self._send("GET", f"blobs/{layer.digest}", most=most, anywhere=True)
         self._expect(blob, _OK, "GET of the bundle")
         if len(blob.body) != layer.size or digest_of(blob.body) != layer.digest:
             raise RegistryError(
@@ -216,8 +218,12 @@ class _Registry:
         headers: Mapping[str, str] | None = None,
         data: bytes | None = None,
         most: int = MAX_MANIFEST,
+        anywhere: bool = False,
     ) -> _Response:
-        """Send a request, signed in if the registry wants that; follow redirects of a GET."""
+        """Send a request, signed in if the registry wants that.
+
+        Follow redirects of a GET: within the registry, or anywhere where what comes is known by its digest.
+        """
         url = urljoin(self._base, path)
         told = await self._once(method, url, {**(headers or {}), **self._signed}, data, most)
         if told.status == _UNAUTHORIZED and await self._sign_in(told):
@@ -225,7 +231,7 @@ class _Registry:
         for _ in range(_MOST_REDIRECTS):
             if method != "GET" or told.status not in _REDIRECTS:
                 break
-            url = self._next(url, told.headers.get("Location", ""))
+            url = self._next(url, told.headers.get("Location", ""), anywhere=anywhere)
             same = _origin(url) == _origin(self._base)
             told = await self._once(method, url, self._signed if same else {}, None, most)
         return told
@@ -234,9 +240,13 @@ class _Registry:
     def _signed(self) -> dict[str, str]:
         return {"Authorization": self._shown} if self._shown else {}
 
-    def _next(self, url: str, location: str) -> str:
+    def _next(self, url: str, location: str, *, anywhere: bool) -> str:
         to = self._address(url, location)
-        if urlsplit(to).scheme != "https" and _origin(to) != _origin(self._base):
+        if _origin(to) == _origin(self._base):
+            return to
+        if not anywhere:
+            raise RegistryError("the registry sends for a manifest elsewhere", where=self._reference.text)
+        if urlsplit(to).scheme != "https":
             raise RegistryError("the registry redirects to a place without TLS", where=self._reference.text)
         return to
 

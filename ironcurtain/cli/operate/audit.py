@@ -156,6 +156,7 @@ def verify(
     Exit: 0 intact, 1 not intact, 2 no such log or key,
     3 the chain is intact, but without a head it cannot be told what is cut off.
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.enforcement.audit.log_paths import removed_log
     from ironcurtain.enforcement.audit.summary import verification_lines
     from ironcurtain.enforcement.audit.witness import witnessed
 
@@ -164,7 +165,8 @@ def verify(
     if missing is not None:
         print_result(missing, verification_lines(missing), format_)
         return Exit.NO
-    paths = _paths(log, directory, head)
+    removed = removed_log(log, folder) if log is not None else None
+    paths = removed if removed is not None else _paths(log, directory, head)
     told = _told(paths, key, witness)
     verification = witnessed(_verified(paths, key, use_head=not no_head), paths, told)
     if not verification.intact:

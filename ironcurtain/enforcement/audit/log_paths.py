@@ -94,8 +94,25 @@ def find_log(named: str | None, directory: Path, head: Path | None = None) -> Lo
     segment = directory / f"{named}{SUFFIX}"
     path = segment if _SESSION.fullmatch(named) and segment.exists() else Path(named)
     if not path.is_file():
+        if (removed := removed_log(named, directory)) is not None:
+            raise FileError(
+                "the audit log was removed: only its head is left",
+                where=str(removed.path),
+                hint=f"Run `ironcurtain audit verify {named}`, and restore the log from a backup.",
+            )
         raise FileError("there is no such audit log", where=str(path), hint="Check the path or the name.")
     return log_at(path, head)
+
+
+def removed_log(named: str, directory: Path) -> LogPaths | None:
+    """Return the place of a log of which the head alone is left; None if that is not so."""
+    if _SESSION.fullmatch(named):
+        paths = session_log(directory, named)
+    elif named.endswith(SUFFIX):
+        paths = log_at(Path(named))
+    else:
+        return None
+    return paths if paths.head.is_file() and not paths.path.exists() else None
 
 
 def find_logs(named: str | None, directory: Path) -> list[LogPaths]:

@@ -238,9 +238,10 @@ class _Check:
         if head is None:
             return
         if self.count < head.count:
-            message = (
-                f"the log has {self.count} lines, and its head knows of {head.count}: lines were removed"
-            )
+            message = f"the log was removed, and its head knows of {head.count} lines"
+            if self.segments:
+                known = f"the log has {self.count} lines, and its head knows of {head.count}"
+                message = f"{known}: lines were removed"
             yield _problem("truncated", None, paths.path, message)
         elif self._at_head != head.seal:
             message = f"line {head.count} is not the one that the head knows"

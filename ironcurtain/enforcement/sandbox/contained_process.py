@@ -38,11 +38,15 @@ _OPEN = ("own", "here", "tmp")
 """What a server's sandbox sees of its directory; it writes the last alone."""
 _BWRAP = """#!/bin/sh
 # bubblewrap leaves the system's settings open to root; a root user of the sandbox could change them.
+# The names and sizes of the user's keys are none of its business.
 # Where the server starts is there, though what is around it may be hidden; what is hidden takes no files.
 open=yes
 for word; do
   shift
   if [ "$word" = -- ] && [ "$open" = yes ]; then
+    for keys in /proc/keys /proc/key-users; do
+      if [ -e "$keys" ]; then set -- "$@" --ro-bind /dev/null "$keys"; fi
+    done
     set -- "$@" --ro-bind /proc/sys /proc/sys --dir {directory} {sealed}
     open=no
   fi

@@ -22,6 +22,7 @@ from support.deployments.proxied import LONG, Place, wait_for
 
 from ironcurtain.enforcement.proxy.transport.http import Address, serve_http
 from ironcurtain.enforcement.proxy.transport.http_bounds import HttpLimits
+from ironcurtain.system.structs import replace
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.anyio]
 
@@ -130,6 +131,16 @@ async def test_a_request_that_never_arrives_is_given_up(sent: bytes) -> None:
         async with stream:
             await stream.send((sent % port if b"%d" in sent else sent) or b"\r\n")
             await _until_closed(stream)
+
+
+@pytest.mark.parametrize("body", [b"", b"0\r\n\r\n", b"{}"], ids=["nothing", "chunks", "a length"])
+async def test_a_request_that_says_in_two_ways_where_it_ends_is_refused_at_once(body: bytes) -> None:
+    two = b"Content-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with bounded(replace(LIMITS, head=LONG, body=LONG)) as port:
+        stream = await anyio.connect_tcp("127.0.0.1", port)
+        async with stream:
+            await stream.send(HEAD % port + two + body)
+            assert (await _until_closed(stream)).startswith(b"HTTP/1.1 400 ")
 
 
 async def test_the_oldest_half_sent_request_makes_room() -> None:

@@ -1,6 +1,7 @@
 """Attack: read or leave keys in the kernel's keyrings, which a session's processes share in any sandbox.
 
-Held by: a session keyring for each server, and the sandbox's user namespace.
+Held by: a session keyring for each server, the sandbox's user namespace, and nothing in the place of the
+lists of keys in `/proc`.
 """
 
 from __future__ import annotations
@@ -67,3 +68,24 @@ def test_an_uncontained_server_has_a_session_keyring_of_its_own(tmp_path: Path, 
     found = look(scene, name, sandbox=False)
     assert found[-1] == "looked"
     assert not [line for line in found if f" {name} " in line or line.endswith("in session")]
+
+
+LISTS = """
+import sys
+for name in ("/proc/keys", "/proc/key-users"):
+    try:
+        said = open(name).read()
+    except OSError as error:
+        said = error.strerror
+    sys.stderr.write(f"{name}: {said}\\n")
+sys.stderr.write("read\\n")
+"""
+
+
+@NEEDS_SANDBOX
+def test_a_contained_server_sees_no_names_and_sizes_of_keys(tmp_path: Path, name: str) -> None:
+    assert name in Path("/proc/keys").read_text()
+    found = Scene(tmp_path / "scene").run("", command=sys.executable, args=["-c", LISTS])
+    assert found[-1] == "read"
+    assert len(found) == 3
+    assert not [line for line in found if name in line or "keyring" in line or "/" in line.partition(": ")[2]]

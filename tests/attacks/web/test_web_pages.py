@@ -246,6 +246,15 @@ def test_a_body_that_is_too_large_is_not_read(running: Web) -> None:
     assert large.status_code == 400
 
 
+def test_a_request_that_says_in_two_ways_where_it_ends_is_refused_at_once(running: Web) -> None:
+    lengths = "Content-Length: 2\r\nTransfer-Encoding: chunked"
+    with socket.create_connection(("127.0.0.1", running.port)) as sent:
+        sent.sendall(f"POST /enter HTTP/1.1\r\nHost: {running.host}\r\n{lengths}\r\n\r\n".encode())
+        answer = sent.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"contradict" in answer
+
+
 def test_a_request_that_comes_byte_by_byte_is_cut_off_and_keeps_nobody_waiting(running: Web) -> None:
     person = Person(running)
     head = f"GET /approvals HTTP/1.1\r\nHost: {running.host}\r\nX: "

@@ -155,6 +155,21 @@ def test_a_line_that_cannot_be_trusted_is_not_shown(inside: Inside, tmp_path: Pa
         assert_clear(inside("audit", *command, str(place.path)), 3, "IC3404")
 
 
+def test_a_log_of_which_the_head_alone_is_left_was_removed(inside: Inside, tmp_path: Path) -> None:
+    log = write_log(tmp_path, 2)
+    log.path.unlink()
+    for named in ("work", str(log.path)):
+        found = inside("audit", "verify", named, "--directory", str(tmp_path), "--format", "json")
+        assert found.code == 1
+        (problem,) = json.loads(found.out)["problems"]
+        assert problem["message"] == "the log was removed, and its head knows of 4 lines"
+        shown = inside("audit", "tail", named, "--directory", str(tmp_path))
+        assert shown.code == 2
+        assert "only its head is left" in shown.err
+    log.head.unlink()
+    assert inside("audit", "verify", "work", "--directory", str(tmp_path)).code == 2
+
+
 def test_no_log(inside: Inside, tmp_path: Path) -> None:
     assert_clear(inside("audit", "tail", "--directory", str(tmp_path)), 2, "IC1002")
     assert_clear(inside("audit", "verify", str(tmp_path / "x.jsonl")), 2, "IC1002")

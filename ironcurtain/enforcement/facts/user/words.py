@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
+_OTHERWISE = frozenset({"<super>", "<sub>", "<fraction>", "<circle>", "<square>"})
+_NUMBERS = frozenset({"No", "Nl"})
+"""Characters that NFKC writes as others, with which they are not the same number or word."""
 _FENCE = re.compile(r"`{3,}|~{3,}")
 
 
@@ -45,15 +49,31 @@ class UserWords:
 def folded(text: str) -> str:
     """Return a text in NFKC and lower case, with single spaces.
 
-    `ß` and `ς` stay letters of their own, as they are in domain names.
+    `ß` and `ς` stay letters of their own, as they are in domain names. A superscript, a fraction or a number
+    in a circle stays what it is: `1²` is not 12.
     """
-    lowered = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
-    return " ".join(lowered.split())
+    return " ".join(_same(_same(text).lower()).split())
+
+
+def _same(text: str) -> str:
+    """Return a text in NFKC, but for the characters that mean something else than what that makes of them."""
+    if text.isascii():
+        return text
+    return "".join(
+        piece if own else unicodedata.normalize("NFKC", piece)
+        for own, pieces in groupby(text, _is_its_own)
+        for piece in ["".join(pieces)]
+    )
+
+
+def _is_its_own(character: str) -> bool:
+    tag = unicodedata.decomposition(character).partition(" ")[0]
+    return tag in _OTHERWISE or unicodedata.category(character) in _NUMBERS
 
 
 def _own(message: str) -> Iterator[str]:
     # Marks in other widths are marks, too.
-    text = "\n".join(unicodedata.normalize("NFKC", message).splitlines())
+    text = "\n".join(_same(message).splitlines())
     fences = [found.span() for found in _FENCE.finditer(text)]
     if not fences:
         yield from _unquoted(text)

@@ -15,6 +15,7 @@ from typing import Any
 
 import anyio
 import h11
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -149,8 +150,16 @@ def _may_connect(connected: socket.socket) -> bool:
         return is_ours(own, os.geteuid())
 
 
+_CLOSE = {"Connection": "close"}
+
+
+def _has_two_lengths(scope: Scope) -> bool:
+    """Tell whether a request says in two ways where it ends: others could read another end than we do."""
+    return {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}
+
+
 class Punctual:
-    """Lets a request's body take only so long."""
+    """Lets a request's body take only so long, and refuses one that says in two ways where it ends."""
 
     def __init__(self, app: ASGIApp, seconds: float) -> None:
         self._app, self._seconds = app, seconds
@@ -159,6 +168,12 @@ class Punctual:
         """Serve a request; to one whose body is late its client seems gone."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        if _has_two_lengths(scope):
+            answer = PlainTextResponse(
+                "Content-Length and Transfer-Encoding contradict each other\n", 400, _CLOSE
+            )
+            await answer(scope, receive, send)
             return
         end = anyio.current_time() + self._seconds
         is_whole = False

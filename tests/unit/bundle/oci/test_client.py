@@ -78,6 +78,36 @@ def test_a_redirect_to_an_address_that_is_none_is_an_error_of_the_registry(addre
         pulled(host)
 
 
+def test_a_manifest_is_fetched_from_the_registry_alone() -> None:
+    """A tag names no digest, so whoever answered elsewhere would choose the bundle."""
+    asked: list[str] = []
+
+    def elsewhere(request: BaseHTTPRequestHandler) -> None:
+        asked.append(request.path)
+        answered(request, 404)
+
+    with answering(elsewhere) as other:
+        there = f"http://{other}/v2/policy/manifests/1"
+        with (
+            answering(lambda request: answered(request, 307, Location=there)) as host,
+            pytest.raises(RegistryError, match="elsewhere"),
+        ):
+            pulled(host)
+    assert asked == []
+
+
+def test_a_registry_may_have_its_manifests_under_another_path() -> None:
+    asked: list[str] = []
+
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        asked.append(request.path)
+        answered(request, 404) if request.path == "/other" else answered(request, 307, Location="/other")
+
+    with answering(answer) as host, pytest.raises(RegistryError, match="nothing is there"):
+        pulled(host)
+    assert asked[-1] == "/other"
+
+
 def test_a_token_server_whose_address_is_none_is_an_error_of_the_registry() -> None:
     realm = 'Bearer realm="https://[token"'
     with (
