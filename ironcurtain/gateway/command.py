@@ -35,7 +35,7 @@ _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x9c|\x1b\\)"  # titles
     r"|\x1b[ -/]*[0-~]"  # character sets and the rest
-    r"|[\x1b\x80-\x84\x86-\x9f]"  # beginnings of what is not whole, or becomes so when others are gone
+    r"|\r(?=\n)|[\0-\x08\x0b-\x1f\x7f\x80-\x84\x86-\x9f]"  # other controls, and broken sequences
 )
 
 

@@ -94,10 +94,10 @@ class Passkeys:
         self._file = file
         self._secret = secrets.token_bytes(32)
         self._turn = threading.Lock()
-        found = _read(file)
+        self._passkey = _read(file)
         # One that is removed meanwhile is missed, not asked for anew: that would let anybody take its place.
-        self._may_register = found is None
-        self.name = found.name if found is not None else f"passkey-{secrets.token_hex(6)}.localhost"
+        self._may_register = self._passkey is None
+        self.name = self._passkey.name if self._passkey else f"passkey-{secrets.token_hex(6)}.localhost"
 
     @property
     def is_registered(self) -> bool:
@@ -106,7 +106,7 @@ class Passkeys:
         Raises:
             ApprovalsError: If the file cannot be trusted.
         """
-        return _read(self._file) is not None
+        return self._registered() is not None
 
     def to_register(self, form_token: str) -> str:
         """Return what a browser needs to make a passkey, as JSON; empty where none can be registered.
@@ -169,7 +169,7 @@ class Passkeys:
         with self._turn, directory_lock(self._file.parent):
             if not self._may_register or self.is_registered:
                 raise PasskeyRefusedError("no passkey was registered: there is one already")
-            _write(self._file, passkey)
+            self._keep(passkey)
             self._may_register = False
         return passkey
 
@@ -184,7 +184,7 @@ class Passkeys:
         Raises:
             ApprovalsError: If the file cannot be trusted.
         """
-        passkey = _read(self._file)
+        passkey = self._registered()
         if passkey is None:
             return ""
         return options_to_json(
@@ -208,7 +208,7 @@ class Passkeys:
             ApprovalsError, OSError: If the file cannot be trusted, or its count not be kept.
         """
         with self._turn, directory_lock(self._file.parent):
-            passkey = _read(self._file)
+            passkey = self._registered()
             if passkey is None:
                 return "no passkey is registered"
             try:
@@ -228,8 +228,27 @@ class Passkeys:
             if bytes_to_base64url(seen.credential_id) != passkey.credential:
                 return "another passkey was given"
             if seen.new_sign_count != passkey.used:
-                _write(self._file, passkey.model_copy(update={"used": seen.new_sign_count}))
+                self._keep(passkey.model_copy(update={"used": seen.new_sign_count}))
             return ""
+
+    def _registered(self) -> Passkey | None:
+        """Return the passkey of the start, or the one registered since; None where its file is gone.
+
+        Raises:
+            ApprovalsError: If the file holds another one: it counts at the next start only.
+        """
+        there, ours = _read(self._file), self._passkey
+        if there is not None and (ours is None or _without_count(there) != _without_count(ours)):
+            raise ApprovalsError(
+                "the file of the passkey was replaced since this command started",
+                where=str(self._file),
+                hint="If you replaced it, end `ironcurtain web` and start it again.",
+            )
+        return there
+
+    def _keep(self, passkey: Passkey) -> None:
+        atomic_write(self._file, passkey.model_dump_json(indent=2).encode() + b"\n", mode=0o600)
+        self._passkey = passkey
 
     def _registration(self, form_token: str) -> bytes:
         """Return the challenge of a registration: another one for each session of each start."""
@@ -264,8 +283,8 @@ def _read(file: Path) -> Passkey | None:
     return passkey
 
 
-def _write(file: Path, passkey: Passkey) -> None:
-    atomic_write(file, passkey.model_dump_json(indent=2).encode() + b"\n", mode=0o600)
+def _without_count(passkey: Passkey) -> Passkey:
+    return passkey.model_copy(update={"used": 0})
 
 
 def _words(error: Exception) -> str:

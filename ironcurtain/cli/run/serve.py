@@ -14,6 +14,7 @@ from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options.options import OPA, engine_options, serving_options, trust_options
 from ironcurtain.errors import Exit, GatewayError, UsageError
 from ironcurtain.system.structs import replace
+from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
     from ironcurtain.bundle.domain import Domain
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ironcurtain.servers.config import ServerConfig
 
 _ENVIRONMENTS = ("IRONCURTAIN_ENV", "ENVIRONMENT", "ENV", "APP_ENV", "PYTHON_ENV")
+_DEVELOPMENT = frozenset({"development", "dev", "local", "test", "testing"})
 _DEBUG = (
     "DEBUG AUDIT: the log shows the arguments of every call in clear, personal fields aside; "
     "never serve real people like this"
@@ -186,15 +188,16 @@ def _check_identity(ways: Sequence[object], tokens: str | None, http: object) ->
 
 
 def _warn_of_debug() -> None:
-    """Refuse to show arguments where real people are served.
+    """Refuse to show arguments where real people could be served.
 
     Raises:
-        UsageError: If the environment says that they are.
+        UsageError: If the environment says that this is something else than development.
     """
     for name in _ENVIRONMENTS:
-        if os.environ.get(name, "").strip().lower() in {"production", "prod"}:
+        value = os.environ.get(name, "").strip()
+        if value and value.lower() not in _DEVELOPMENT:
             raise UsageError(
-                f"--audit debug is refused: {name} says that this is production",
+                f"--audit debug is refused: {name} is {quoted(value)}, not development",
                 hint="Leave the option out: arguments are then hashed.",
             )
 

@@ -29,7 +29,7 @@ from ironcurtain.errors import ConstitutionError, Place
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.structs import Struct
-from ironcurtain.system.text import quoted
+from ironcurtain.system.text import cut, marked, quoted
 
 LONG_SENTENCE = 30
 """Words above which a sentence with several verdicts is a finding."""
@@ -98,10 +98,14 @@ class _ReadSentence(Struct):
 
 
 def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
-    """Return what stands out in the clauses, principles aside, in the order of the clauses."""
+    """Return what stands out in the clauses, in the order of the clauses.
+
+    Guiding principles are looked at for characters that mislead a reader, and for nothing else.
+    """
     read = [(placed, tuple(_sentences(placed))) for placed in clauses if not placed.clause.principle]
     findings = [finding for placed, sentences in read for finding in _alone(placed, sentences)]
     findings += _together(read)
+    findings += [finding for placed in clauses for finding in _misleading(placed)]
     order = {placed.clause.id: number for number, placed in enumerate(clauses)}
     return tuple(sorted(findings, key=lambda finding: (order[finding.clause], finding.id)))
 
@@ -131,6 +135,19 @@ def contradictions(findings: Sequence[Finding]) -> list[ConstitutionError]:
         for f in findings
         if f.severity == "error"
     ]
+
+
+def _misleading(placed: PlacedClause) -> Iterator[Finding]:
+    text = re.sub(r"\s*\n\s*", " ", " ".join([*placed.headings, placed.lead, placed.clause.text]))
+    shown = marked(text)
+    if shown != text:
+        yield _finding(
+            placed,
+            "misleading-characters",
+            "warning",
+            f"reads otherwise than it looks: {cut(shown)}",
+            "Write it without invisible characters, changes of direction, and letters that look like others.",
+        )
 
 
 # -- one clause ---------------------------------------------------------------------------------

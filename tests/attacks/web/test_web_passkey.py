@@ -258,6 +258,20 @@ def test_a_second_passkey_takes_the_place_of_none(home: Path, asked: ApprovalReq
         assert answers(home) == {}
 
 
+def test_a_passkey_whose_file_was_replaced_while_the_command_runs(
+    running: Web, home: Path, asked: ApprovalRequest, signer: Signer
+) -> None:
+    """A program of the user puts a passkey of its own there, and signs with it."""
+    person = Person(running)
+    offered = options(person, asked)
+    theirs = Signer(credential=b"theirs")
+    theirs.register(home)
+    post(person, asked, theirs.sign(offered, running.origin))
+    post(person, asked, signer.sign(offered, running.origin))
+    assert answers(home) == {}
+    assert "was replaced since this command started" in person.get(f"/approvals/{asked.id}").text
+
+
 def test_denying_asks_for_no_passkey(running: Web, home: Path, asked: ApprovalRequest) -> None:
     post(Person(running), asked, "", answer="deny")
     assert '"verdict":"denied"' in answers(home)[asked.id]

@@ -168,7 +168,8 @@ def test_debug_audit_shows_arguments_but_for_personal_ones(desk: Desk) -> None:
     assert arguments["text"].startswith("[redacted:")
 
 
-def test_debug_audit_is_refused_in_production(desk: Desk) -> None:
+@pytest.mark.parametrize("environment", ["Production", "prd", "live", "production-eu", "staging"])
+def test_debug_audit_is_refused_outside_of_development(desk: Desk, environment: str) -> None:
     told = desk.run(
         "serve",
         "tools.py",
@@ -179,7 +180,7 @@ def test_debug_audit_is_refused_in_production(desk: Desk) -> None:
         "--audit",
         "debug",
         code=2,
-        APP_ENV="Production",
+        APP_ENV=environment,
     )
     assert "--audit debug is refused: APP_ENV" in told
 

@@ -70,6 +70,9 @@ def test_shipped_constitutions_are_without_findings(name: str) -> None:
         ("The agent may read files in `src/`.", "relative-directory"),
         ("The agent may write to ./build and below.", "relative-directory"),
         ("The agent may write to `../other`.", "relative-directory"),
+        ("The agent may read ~/Documents/\u202ecod.terces.", "misleading-characters"),
+        ("The agent may read ~/Doc\u200buments.", "misleading-characters"),
+        ("The agent may fetch p\u0430ypal.com pages.", "misleading-characters"),
         ("The agent may do anything.", "no-resource"),
         ("Everything is allowed.", "no-resource"),
         ("Friends are Alice and Bob.", "no-verdict"),
@@ -230,7 +233,8 @@ def test_an_id_stays_when_the_clause_moves() -> None:
 
 
 def test_hostile_text_is_shown_escaped_and_read_in_time() -> None:
-    (finding,) = found("Files in `./\u202egpj.exe` may be read.")
-    assert "\\u202e" in finding.what
-    assert "\u202e" not in finding.what
+    findings = found("Files in `./\u202egpj.exe` may be read.")
+    assert {finding.check for finding in findings} == {"misleading-characters", "relative-directory"}
+    assert all("\\u202e" in finding.what for finding in findings)
+    assert not any("\u202e" in finding.what for finding in findings)
     assert isinstance(found("The agent may " + "needs a b " * 20_000), list)
