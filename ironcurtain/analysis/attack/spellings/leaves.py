@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from ironcurtain.analysis.attack.spellings.paths import respell_path
@@ -13,6 +14,7 @@ from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import decode, encode
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.reserved_tools import RESOURCE_URI
 from ironcurtain.decision.roles import GIT_REMOTE, Registry, Role
 from ironcurtain.model.annotations import Argument, IdentifierRole, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
@@ -106,6 +108,32 @@ def respell_identifier(role: Role, text: str) -> Iterator[Spelling]:
         yield from _repository(text)
     else:
         yield from _segments(text)
+    if role.name == RESOURCE_URI.name:
+        yield from _uri(text)
+    if role.name != "recipient":
+        yield from _of_servers_that_tidy(text)
+
+
+def _of_servers_that_tidy(text: str) -> Iterator[Spelling]:
+    """Yield what servers that trim, drop what is invisible, or normalise, take for the identifier."""
+    for blank in (" ", "\u00a0", "\u3000", "\ufeff", "\u200b"):
+        yield Spelling("spaces", TOOLS, f"{blank}{text}")
+        yield Spelling("spaces", TOOLS, f"{text}{blank}")
+    for hidden in ("\u00ad", "\u200b", "\u034f"):
+        yield Spelling("invisible characters", TOOLS, f"{text[:1]}{hidden}{text[1:]}")
+    yield Spelling(
+        "Unicode form", TOOLS, "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
+    )
+    if (apart := unicodedata.normalize("NFD", text)) != text:
+        yield Spelling("Unicode form", TOOLS, apart)
+
+
+def _uri(text: str) -> Iterator[Spelling]:
+    scheme, colon, rest = text.partition(":")
+    yield Spelling("case", TOOLS, f"{scheme.swapcase()}{colon}{rest}")
+    yield Spelling("spaces", TOOLS, f"{scheme[:1]}\t{scheme[1:]}{colon}{rest}")
+    if rest[-1:].isalnum() and rest.isascii():
+        yield Spelling("percent-encoding", TOOLS, f"{text[:-1]}%{ord(text[-1]):02X}")
 
 
 def _recipient(text: str) -> Iterator[Spelling]:
@@ -136,7 +164,6 @@ def _repository(text: str) -> Iterator[Spelling]:
     for dotted in (f"./{text}", f"x/../{text}", f"{text}/.", f"x/..%2f{text}"):
         yield Spelling("dot segments", TOOLS, dotted)
     yield Spelling("percent-encoding", TOOLS, text.replace("/", "%2f"))
-    yield Spelling("spaces", TOOLS, f" {text}")
     yield Spelling("address form", TOOLS, f"https://github.com/{text}")
 
 

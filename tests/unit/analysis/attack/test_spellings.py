@@ -27,7 +27,11 @@ from ironcurtain.analysis.attack.spellings.spelling import (
 )
 from ironcurtain.analysis.attack.spellings.urls import respell_url
 from ironcurtain.decision.canonical.hosts import canonical_host
+from ironcurtain.decision.canonical.identifiers import canonical_identifier
+from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.reserved_tools import RESOURCE_URI
 from ironcurtain.decision.roles import Registry
+from ironcurtain.model.annotations import IdentifierRole
 
 ANYWHERE = SpellingContext(home="/home/user", root="/home/user/sandbox")
 ADDRESSES = (
@@ -171,3 +175,25 @@ def test_values_are_spelled_otherwise_in_each_spelling() -> None:
         spelled = [each.value for each in respell_identifier(registry[role], text)]
         assert len(spelled) >= 7
         assert text not in spelled
+
+
+def test_no_spelling_of_an_identifier_that_servers_tidy_is_another_identifier() -> None:
+    """Each is refused or judged as the identifier itself, so that none can get a milder verdict."""
+    channel = IdentifierRole(name="channel", description="A chat channel.", case="fold")
+    registry = Registry([channel, RESOURCE_URI])
+    texts = {
+        "channel": "sécret",
+        "resource-uri": "note://secret",
+        "remote-path": "a/secret",
+        "repository": "a/b",
+    }
+    for role, identifier in texts.items():
+        tidy = [
+            text(each)
+            for each in respell_identifier(registry[role], identifier)
+            if each.kind in ("spaces", "invisible characters", "Unicode form")
+        ]
+        assert len(tidy) >= 14
+        for spelled in tidy:
+            with pytest.raises(UnrepresentableError):
+                canonical_identifier(registry[role], spelled)
