@@ -45,6 +45,9 @@ class Role(Struct):
         resource: Whether each leaf with it identifies a resource, which a policy has to justify.
         containable: Whether lying in the sandbox may discharge it.
         form: The canonical form, for documentation.
+        sample: A value that every call may have under it, with a word in place of `{word}`.
+        refused: Of a role that names no resource, an expression in RE2's syntax that finds the texts which no
+            call may have under it; empty where it takes any.
         description: What the role means.
         guidance: How the annotator recognises it.
         writes: Whether it changes or deletes what it names.
@@ -59,9 +62,15 @@ class Role(Struct):
     form: str
     description: str
     guidance: str
+    sample: str = "{word}"
+    refused: str = ""
     writes: bool = False
     verb: Verb | None = None
     identifier: IdentifierRole | None = None
+
+    def valid(self, word: str) -> str:
+        """Return a value that the role takes, made of a word of lower-case letters and digits."""
+        return self.sample.replace("{word}", word)
 
     @property
     def pattern_kind(self) -> str:
@@ -70,6 +79,14 @@ class Role(Struct):
 
 
 _PATH_FORM = "real absolute path"
+_PATH = "/{word}/{word}"
+_URL = "https://{word}.example/{word}"
+# git-check-ref-format(1), rules 1 to 9, `HEAD`, which git refuses as a branch, and the folders of references:
+# behind them git finds a branch that has another name here.
+NO_BRANCH = (
+    r"^(?:refs|heads|tags|remotes)/|"
+    r"(?:^|/)\.|\.\.|[\x00-\x20\x7f~^:?*\[\\]|^/|/$|//|\.$|@\{|^@$|\.lock(?:/|$)|^[-+]|^HEAD$|^$"
+)
 
 BUILT_IN: tuple[Role, ...] = (
     Role(
@@ -78,6 +95,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=True,
         form=_PATH_FORM,
+        sample=_PATH,
         description="A file or directory that the tool reads, lists or inspects.",
         guidance="Any path whose content, names or metadata reach the caller. The source of a move or "
         "copy is read too.",
@@ -89,6 +107,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=True,
         form=_PATH_FORM,
+        sample=_PATH,
         description="A file or directory that the tool creates or changes.",
         guidance="Any path that exists, or differs, only because the tool ran. An edit reads too.",
         writes=True,
@@ -100,6 +119,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=True,
         form=_PATH_FORM,
+        sample=_PATH,
         description="A file or directory that is gone from its place afterwards.",
         guidance="The target of a removal, and the source of a move or rename (beside read-path).",
         writes=True,
@@ -111,6 +131,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=False,
         form=_PATH_FORM,
+        sample=_PATH,
         description="A repository whose recorded history the tool rewrites.",
         guidance="The repository path of reset, rebase, merge, amend, cherry-pick, forced moves of branches.",
         writes=True,
@@ -122,6 +143,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=False,
         form=_PATH_FORM,
+        sample=_PATH,
         description="A repository in which the tool deletes branches, tags or other references.",
         guidance="The repository path of branch and tag deletion and of stash drop or clear.",
         writes=True,
@@ -133,6 +155,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=False,
         form="URL in WHATWG form, http or https",
+        sample=_URL,
         description="A web address that the tool contacts.",
         guidance="Any URL that is fetched, posted to, opened or registered for later contact.",
         verb=Verb("contacts", "fetching", "fetched"),
@@ -143,6 +166,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=False,
         form="the set of URLs that git would contact",
+        sample=_URL,
         description="A git remote, by URL or by name.",
         guidance="The remote of clone, fetch, pull, push, and of every tool that adds or changes a remote.",
         verb=Verb("contacts", "contacting"),
@@ -153,6 +177,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=False,
         form="one addr-spec, case-folded",
+        sample="{word}@{word}.example",
         description="An e-mail address that receives something.",
         guidance="To, cc, bcc, invitees, people a document is shared with.",
         verb=Verb("is addressed to", "sending to", "sent to"),
@@ -163,6 +188,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=True,
         containable=False,
         form="owner/name, case-folded",
+        sample="{word}/{word}",
         description="A repository on a hosting service.",
         guidance="`owner/name` in one argument, or a composite of an owner and a name argument.",
         verb=Verb("is about the repository"),
@@ -183,6 +209,7 @@ BUILT_IN: tuple[Role, ...] = (
         resource=False,
         containable=False,
         form="unchanged; a valid git branch name without leading `-` or `+` and without `:`",
+        refused=NO_BRANCH,
         description="The name of a git branch.",
         guidance="Branch arguments of git tools; the check keeps refspecs and options out of them.",
     ),

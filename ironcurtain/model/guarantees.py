@@ -182,7 +182,7 @@ class WitnessCall(Frozen):
     gives: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
 
-GuaranteeStatus: TypeAlias = Literal["proved", "not found", "broken", "says nothing"]
+GuaranteeStatus: TypeAlias = Literal["proved", "not found", "broken", "says nothing", "not examined"]
 STATUSES: tuple[GuaranteeStatus, ...] = get_args(GuaranteeStatus)
 
 
@@ -193,7 +193,8 @@ class GuaranteeResult(Frozen):
         demand: `never V` or `always V`.
         status: `proved` where it holds for all calls; `broken` where the witness breaks it; `not found` where
             no call was found that breaks it, but not every kind of call was examined, for the `reasons`
-            given; `says nothing` where it is proved to speak of no call at all.
+            given; `says nothing` where it is proved to speak of no call at all; `not examined` where no call
+            could be made that it speaks of, or that a tool of it takes.
         cells: How many kinds of resources it speaks of.
         witness: The smallest call that breaks it; of a guarantee about sequences the last call of one.
         sequence: The calls of a session that break it, as few as were found; the last one is the witness.
@@ -221,10 +222,16 @@ class GuaranteeReport(Frozen):
     """The result of checking all guarantees of a file.
 
     Attributes:
-        ok: Whether none is broken and none says nothing.
+        ok: Whether each holds as far as is known.
     """
 
     format: Literal["ironcurtain/guarantee-report/v1"] = "ironcurtain/guarantee-report/v1"
     ok: bool
     revision: str
     results: tuple[GuaranteeResult, ...]
+
+    @property
+    def is_unexamined(self) -> bool:
+        """Whether nothing is wrong with any, and of one nothing is known."""
+        unkept = {result.status for result in self.results if not result.holds}
+        return unkept == {"not examined"}

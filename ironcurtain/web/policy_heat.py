@@ -106,5 +106,5 @@ def _cell(of: MatrixCell, row: Row) -> HeatCell:
         of,
         tuple((verdict.value, LETTERS[verdict], behind[verdict]) for verdict in Verdict if verdict in behind),
         frozenset(outcome.clause for outcome in row.outcomes if outcome.clause is not None),
-        row.exactness == "sampled",
+        row.exactness != "exact",
     )

@@ -65,6 +65,9 @@ def gather(scenarios: Iterable[Scenario], analysis: PolicyAnalysis, recorded: Re
         arguments = moved_arguments(record.arguments, recorded.places)
         step = CallStep(record.server, record.tool, arguments)
         _add(bases, BaseCall(f"recorded {record.id}", step, record.caller))
+    unmade = sum(examined.exactness == "not examined" for examined in analysis.tools.values())
+    if unmade:
+        left_out["tools that are not examined, since no call of them could be made"] = unmade
     for base in _witnesses(analysis):
         _add(bases, base)
     return BaseCalls(tuple(bases.values()), left_out)

@@ -189,7 +189,9 @@ class _Reader(Struct):
         verdicts = {
             answered.outcomes[0].verdict for _, _, answered in answers_of(examined) if answered.outcomes[0]
         }
-        # A tool of which no call can be made is asked about as far as that goes, but nothing is proved.
+        if result.status == "not examined":
+            return AskedTool(server=tool[0], tool=tool[1], holds="not examined", proof=Proof.NOT_FOUND)
+        # A tool of which it is proved that it has no call is asked about as far as that goes.
         always = result.status != "broken"
         return AskedTool(
             server=tool[0],
@@ -226,7 +228,7 @@ def _kind(account: ClauseOutcome, *, principle: bool, only_asks: bool) -> Outcom
         (bool(account.structural) or (claimed_structural and not account.scenarios), "structural"),
         (bool(account.into), "merged"),
         (bool(account.asked) and all(asked.holds == "always" for asked in account.asked), "asked"),
-        (any(asked.holds != "never" for asked in account.asked), "partly-asked"),
+        (any(asked.holds in ("always", "partly") for asked in account.asked), "partly-asked"),
         (bool(account.claims or account.idle), "not-kept"),
         (principle, "principle"),
     )

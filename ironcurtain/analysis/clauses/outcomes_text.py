@@ -78,6 +78,8 @@ def asked_words(asked: AskedTool) -> str:
     if asked.holds == "always":
         verdicts = " or ".join(_VERDICTS[verdict.value] for verdict in asked.verdicts)
         return f"every call of {tool} is {verdicts}"
+    if asked.holds == "not examined":
+        return f"{tool} is not examined, since no call of it could be made"
     if asked.holds == "partly":
         return " and ".join(_partly_words(asked, tool)) + seen
     return f"{tool} is not asked about{seen}"

@@ -62,7 +62,8 @@ class AskedTool(Frozen):
 
     Attributes:
         holds: `always`: no call of the tool is allowed; `partly`: a person is asked to check the clause, or
-            its rules deny, in the `cells` only; `never`: that is so nowhere, and calls are allowed.
+            its rules deny, in the `cells` only; `never`: that is so nowhere, and calls are allowed; `not
+            examined`: no call could be made, so nothing is known.
         proof: What that rests on: `found` where the witness shows that not all calls are asked about.
         verdicts: What becomes of the calls, where no call is allowed.
         cells: Where a person is asked, with the clause among what they must check, or its own rules deny.
@@ -71,7 +72,7 @@ class AskedTool(Frozen):
 
     server: str
     tool: str
-    holds: Literal["always", "partly", "never"]
+    holds: Literal["always", "partly", "never", "not examined"]
     proof: Proof
     verdicts: tuple[Verdict, ...] = ()
     cells: tuple[ClauseCell, ...] = ()

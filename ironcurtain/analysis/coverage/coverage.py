@@ -18,6 +18,7 @@ from ironcurtain.analysis.coverage.report import ClauseCoverage, CoverageReport,
 from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
+from ironcurtain.analysis.engine.proof import Exactness
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
@@ -83,8 +84,13 @@ def coverage(
         rules=_share(deciding, reached.rules),
         clauses=tuple(_clauses(analysis, decided, reached, deciding)),
         missed=tuple(_missed(analysis, reached)),
-        sampled=tuple(sorted("/".join(tool) for tool, examined in analysis.tools.items() if examined.gaps)),
+        sampled=_of_exactness(analysis, "sampled"),
+        unexamined=_of_exactness(analysis, "not examined"),
     )
+
+
+def _of_exactness(analysis: PolicyAnalysis, exactness: Exactness) -> tuple[str, ...]:
+    return tuple(sorted("/".join(t) for t, each in analysis.tools.items() if each.exactness == exactness))
 
 
 # -- what is reached ------------------------------------------------------------------------------
@@ -113,6 +119,8 @@ def _by_guarantees(analysis: PolicyAnalysis, reached: _Coverage) -> None:
     for read in (*analysis.guarantees, *(each.allow.read for each in analysis.sequences)):
         for tool in read.tools:
             examined = analysis.tools[tool]
+            if examined.exactness == "not examined":
+                continue
             wanted = wanted_classes(read, examined.space)
             for cell, _, answered in answers_of(examined):
                 if speaks_of(read, cell, registry) and overlaps(answered, wanted):

@@ -71,6 +71,7 @@ class CoverageReport(Frozen):
         rules: Rules that decide something.
         sampled: `SERVER/TOOL` of each tool of which not every kind of call was examined, so that there may be
             more of both.
+        unexamined: `SERVER/TOOL` of each tool of which no call could be made; guarantees reach none of it.
     """
 
     format: Literal["ironcurtain/coverage/v1"] = "ironcurtain/coverage/v1"
@@ -83,6 +84,7 @@ class CoverageReport(Frozen):
     clauses: tuple[ClauseCoverage, ...]
     missed: tuple[MissedCell, ...] = ()
     sampled: tuple[str, ...] = ()
+    unexamined: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
     @property
     def percent(self) -> float:

@@ -24,6 +24,7 @@ from ironcurtain.analysis.engine.policies_under_test import (
     SharedCaches,
     load_policies,
 )
+from ironcurtain.analysis.engine.proof import exactness_of
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath, merged, paths
 from ironcurtain.analysis.engine.rules.wording import path_words
 from ironcurtain.analysis.engine.search import CallSearch, SearchResult, Severities
@@ -85,7 +86,7 @@ def difference(
     return Difference(
         old_revision=old.revision,
         new_revision=new.revision,
-        exactness="sampled" if gaps else "exact",
+        exactness=exactness_of([gap for _, gap in gaps]),
         reasons=tuple(sorted({f"{space.server}/{space.tool}: {gap}" for space, gap in gaps})),
         words=other_words(*(side.content for side in policies)) if only is None else (),
         begins_empty=new_memory(*(side.content.facts for side in policies)) if only is None else (),

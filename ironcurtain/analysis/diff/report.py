@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.analysis.engine.proof import Exactness, Proof
+from ironcurtain.analysis.engine.proof import NOT_EXAMINED, Exactness, Proof
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, JsonValue, is_empty
@@ -177,7 +177,11 @@ def _lines(
         yield from (detail.format(show(line)) for line in words_details(words))
     if result.proof is not Proof.FOUND:
         yield same_words(result.proof)
-    yield from (f"sampled, not exact: {show(visible(reason))}" for reason in result.reasons)
+    yield from (f"{_doubt(reason)}{show(visible(reason))}" for reason in result.reasons)
+
+
+def _doubt(reason: str) -> str:
+    return "" if NOT_EXAMINED in reason else "sampled, not exact: "
 
 
 def same_words(proof: Proof) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.indexes import Assignment
-from ironcurtain.analysis.engine.proof import Exactness
+from ironcurtain.analysis.engine.proof import Exactness, exactness_of
 from ironcurtain.analysis.engine.rules.diagram import (
     FALLS_THROUGH,
     MAX_PATHS,
@@ -107,7 +107,7 @@ class Examined:
     @property
     def exactness(self) -> Exactness:
         """Whether every kind of call was examined."""
-        return "sampled" if self.gaps else "exact"
+        return exactness_of(self.gaps)
 
     @cached_property
     def _approvers(self) -> list[dict[Hashable, str | None]]:

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-Exactness: TypeAlias = Literal["exact", "sampled"]
-"""How a tool was examined: `exact` where no kind of call is missing, `sampled` where one may be."""
+Exactness: TypeAlias = Literal["exact", "sampled", "not examined"]
+"""How a tool was examined: `exact` where no kind of call is missing, `sampled` where one may be, `not
+examined` where no call could be made, so that nothing is known."""
+NOT_EXAMINED = "not examined: "
+"""What a gap begins with because of which nothing is known."""
+
+
+def exactness_of(gaps: Collection[str]) -> Exactness:
+    """Return how was examined what may miss something for some reasons."""
+    if any(gap.startswith(NOT_EXAMINED) for gap in gaps):
+        return "not examined"
+    return "sampled" if gaps else "exact"
+
+
+def reason_line(reason: str, tool: str = "") -> str:
+    """Return a gap as a line of a report, with the tool that it concerns."""
+    place, why = f"{tool}: " if tool else "", reason.removeprefix(NOT_EXAMINED)
+    return f"{'sampled: ' if why == reason else NOT_EXAMINED}{place}{why}"
 
 
 class Proof(StrEnum):

@@ -10,6 +10,7 @@ from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
+from ironcurtain.analysis.engine.proof import exactness_of
 from ironcurtain.analysis.engine.search import CallSearch, FoundCall
 from ironcurtain.analysis.explain.report import clauses_of
 from ironcurtain.analysis.findings.decided_scenarios import RECORD
@@ -77,7 +78,7 @@ def explain_examined(
         cells=tuple(cell for tool in examined for cell in cells_of(tool, clause)),
         examples=_examples(examined, clause, analysis.policies, opa),
         scenarios=tuple(_scenarios(bundle, clause, scenarios, opa)),
-        exactness="sampled" if any(tool.gaps for tool in examined) else "exact",
+        exactness=exactness_of({gap for tool in examined for gap in tool.gaps}),
         reasons={
             f"{tool.space.server}/{tool.space.tool}": tuple(sorted(tool.gaps))
             for tool in examined

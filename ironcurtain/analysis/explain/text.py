@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words, report_lines
 from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseReport
+from ironcurtain.analysis.engine.proof import reason_line
 from ironcurtain.analysis.explain.report import (
     ExplainedResource,
     Explanation,
@@ -156,10 +157,11 @@ def clause_text_lines(explanation: ClauseExplanation) -> Iterator[str]:
     for rule in explanation.rules:
         yield f"  {rule.order}. {visible(rule.name)} ({rule.then}): {visible(rule.reason)}"
     yield ""
-    sampled = "" if explanation.exactness == "exact" else " (sampled: not every kind of call was examined)"
-    yield f"Where it decides: {len(explanation.cells)}{sampled}"
+    exact = explanation.exactness == "exact"
+    doubt = "" if exact else f" ({explanation.exactness}: not every kind of call was examined)"
+    yield f"Where it decides: {len(explanation.cells)}{doubt}"
     for tool, reasons in explanation.reasons.items():
-        yield from (f"  sampled: {visible(tool)}: {visible(reason)}" for reason in reasons)
+        yield from (f"  {reason_line(visible(reason), visible(tool))}" for reason in reasons)
     for cell in explanation.cells:
         when = f" when {'; '.join(map(printable, cell.when))}" if cell.when else ""
         where = ", ".join(map(visible, cell.where))

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from ironcurtain.analysis.engine.proof import Proof
+from ironcurtain.analysis.engine.proof import Proof, reason_line
 from ironcurtain.analysis.findings.waivers import Waiver
 from ironcurtain.model.guarantees import WitnessCall
 from ironcurtain.model.severity import SEVERITIES, Severity
@@ -32,6 +32,7 @@ Kind = Literal[
     "foreign-record",
     "language-argument",
     "unusable-tool",
+    "unexamined-tool",
     "untested-clause",
     "contradictory-scenarios",
     "contradicted-proof",
@@ -117,7 +118,7 @@ def text_lines(report: FindingReport) -> Iterator[str]:
         if finding.waiver is None:
             yield from finding_lines(finding)
     for tool, reasons in report.reasons.items():
-        yield from (f"sampled: {visible(tool)}: {visible(reason)}" for reason in reasons)
+        yield from (reason_line(visible(reason), visible(tool)) for reason in reasons)
     yield summary(report)
 
 

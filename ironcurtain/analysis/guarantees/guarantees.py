@@ -16,7 +16,8 @@ from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_with_guarantees
-from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Goal, Severities
+from ironcurtain.analysis.engine.proof import NOT_EXAMINED, exactness_of, reason_line
+from ironcurtain.analysis.engine.search import REFUSED, CallSearch, FoundCall, Goal, Severities
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES
 from ironcurtain.analysis.engine.space.elements import Element
 from ironcurtain.analysis.guarantees.spoken_of import overlaps, speaks_of, wanted_classes
@@ -114,10 +115,10 @@ def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) ->
         gaps |= examined.gaps
         search = CallSearch(examined, _allowed(read, examined.space.policies.registry))
         wanted = wanted_classes(read, examined.space)
-        for cell in examined.space.cells.values():
+        registry, is_refused = examined.space.policies.registry, False
+        cells_of_scope = [c for c in examined.space.cells.values() if speaks_of(read, c, registry)]
+        for cell in cells_of_scope:
             answers = examined.answers.get(cell.keys, ())
-            if not speaks_of(read, cell, examined.space.policies.registry):
-                continue
             spoken_of = [answered for answered in answers if overlaps(answered, wanted)]
             cells += bool(spoken_of)
             approvers |= examined.approvers(spoken_of)
@@ -128,6 +129,11 @@ def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) ->
             if searched.call is not None:
                 call = searched.call
                 found.append(((len(call.arguments), len(str(call.arguments)), str(call)), tool, call))
+            is_refused = is_refused or REFUSED in searched.gaps
+        made = (search.find(cell, lambda *_: True, wanted=wanted).call for cell in cells_of_scope)
+        if is_refused and not any(made):
+            place = "/".join(map(visible, tool))
+            gaps.add(f"{NOT_EXAMINED}no call of {place} could be made that it speaks of")
     if read.guarantee.never is not None:
         gaps -= {CUSTOM_MODULES}  # they only ever tighten
     if not found:
@@ -223,7 +229,7 @@ def _result(
         id=guarantee.id,
         clause=guarantee.clause,
         demand=guarantee.words,
-        status=_status(broken, witness, reasons),
+        status=status_of(witness is not None, reasons, broken.cells),
         reasons=tuple(sorted(reasons)),
         cells=broken.cells,
         witness=witness,
@@ -231,12 +237,20 @@ def _result(
     )
 
 
-def _status(broken: _Broken, witness: WitnessCall | None, reasons: frozenset[str]) -> GuaranteeStatus:
-    if witness is not None:
+def status_of(is_broken: bool, gaps: Collection[str], cells: int) -> GuaranteeStatus:  # noqa: FBT001 - its first fact
+    """Return what is known of a guarantee.
+
+    Args:
+        is_broken: Whether calls break it.
+        gaps: Why some may although none was found.
+        cells: How many kinds of resources it speaks of.
+    """
+    if is_broken:
         return "broken"
-    if reasons:
-        return "not found"
-    return "proved" if broken.cells else "says nothing"
+    exactness = exactness_of(gaps)
+    if exactness != "exact":
+        return "not examined" if exactness == "not examined" else "not found"
+    return "proved" if cells else "says nothing"
 
 
 def _breaks(guarantee: Guarantee, call: FoundCall, decision: Decision) -> bool:
@@ -268,6 +282,7 @@ _MARKS: Mapping[GuaranteeStatus, str] = {
     "not found": "open",
     "broken": "FAIL",
     "says nothing": "FAIL",
+    "not examined": "FAIL",
 }
 
 
@@ -282,7 +297,7 @@ def result_lines(result: GuaranteeResult) -> Iterator[str]:
     clause = f" ({result.clause})" if result.clause else ""
     mark = _MARKS[result.status] if result.holds or result.status == "broken" else "FAIL"
     yield f"{mark:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
-    yield from (f"      sampled: {visible(reason)}" for reason in result.reasons)
+    yield from (f"      {reason_line(visible(reason))}" for reason in result.reasons)
     for name in map(visible, result.asked_of_caller):
         yield f"      asked of {name}, so not enforced against {name}"
     if result.sequence:
@@ -301,6 +316,7 @@ def status_words(result: GuaranteeResult) -> str:
         "not found": f"not proved: no counterexample found in {kinds}",
         "broken": f"broken: {'calls were' if len(result.sequence) > 1 else 'a call was'} found",
         "says nothing": "says nothing: it speaks of no call",
+        "not examined": "not examined",
     }[result.status]
 
 

@@ -15,11 +15,12 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.sequence_scope import ReadSequence
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES
 from ironcurtain.analysis.guarantees.confirmed import OTHERWISE, confirmed
+from ironcurtain.analysis.guarantees.guarantees import status_of
 from ironcurtain.analysis.guarantees.kinds import CallKinds
 from ironcurtain.analysis.guarantees.sessions import walk
 from ironcurtain.analysis.guarantees.totals import UNREACHED, above
 from ironcurtain.engine.command import OpaCommand
-from ironcurtain.model.guarantees import GuaranteeResult, GuaranteeStatus, WitnessCall
+from ironcurtain.model.guarantees import GuaranteeResult, WitnessCall
 from ironcurtain.model.verdict import Verdict
 
 
@@ -67,13 +68,11 @@ def _result(
     read: ReadSequence, cells: int, calls: tuple[WitnessCall, ...], gaps: set[str]
 ) -> GuaranteeResult:
     guarantee = read.guarantee
-    status: GuaranteeStatus = "proved" if cells else "says nothing"
-    status = "broken" if calls else "not found" if gaps else status
     return GuaranteeResult(
         id=guarantee.id,
         clause=guarantee.clause,
         demand=guarantee.words,
-        status=status,
+        status=status_of(bool(calls), gaps, cells),
         reasons=tuple(sorted(gaps)),
         cells=cells,
         witness=calls[-1] if calls else None,

@@ -87,7 +87,7 @@ class _Line:
             "clause": [outcome.clause or "none"],
         }
         data = " ".join(f'data-{name}="{_data(values)}"' for name, values in self.values.items())
-        mark = ' class="sampled"' if row.exactness == "sampled" else ""
+        mark = ' class="sampled"' if row.exactness != "exact" else ""
         cells = [
             "<br>".join(map(_text, names)),
             "<br>".join(map(_text, row.roles)),
@@ -114,7 +114,8 @@ def _reasons(matrix: Matrix) -> Iterator[str]:
         for table in tables:
             names = ", ".join(_text(f"{server}/{tool}") for tool in table.tools)
             for reason in table.reasons:
-                yield f'<p class="sampled">Sampled, not exact: {names}: {_text(reason)}.</p>'
+                prefix = "" if table.exactness == "not examined" else "Sampled, not exact: "
+                yield f'<p class="sampled">{prefix}{names}: {_text(reason)}.</p>'
 
 
 def _filter(name: str, values: Iterable[str]) -> str:

@@ -169,6 +169,8 @@ def _exactness(examined: Examined, cell: EquivalenceClass) -> Exactness:
     It was where the tool is exact. Of a sampled tool it was where all that is missing are values of
     arguments and facts that neither a rule which can decide about the cell tests nor any resource depends on.
     """
+    if examined.exactness == "not examined":
+        return "not examined"
     space = examined.space
     unread = {index: variable for index, variable in indexed(VariableIndex, space.variables) if variable.gaps}
     if not examined.gaps <= {gap for variable in unread.values() for gap in variable.gaps}:

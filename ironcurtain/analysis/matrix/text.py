@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from ironcurtain.analysis.clauses.report import ClauseCell
+from ironcurtain.analysis.engine.proof import reason_line
 from ironcurtain.analysis.matrix.report import Matrix, Row, RowOutcome, Table
 from ironcurtain.system.text import marked, printable, visible
 
@@ -23,7 +24,7 @@ def text_lines(matrix: Matrix) -> Iterator[str]:
     for server, tables in matrix.servers.items():
         for table in tables:
             yield f"{visible(server)}: {', '.join(map(visible, table.tools))}"
-            yield from (f"  sampled: {visible(reason)}" for reason in table.reasons)
+            yield from (f"  {reason_line(visible(reason))}" for reason in table.reasons)
             if table.checks:
                 yield f"  whoever is asked must check: {', '.join(map(visible, table.checks))}"
             for row in table.rows:
@@ -73,7 +74,7 @@ def places(row: Row) -> str:
 
 def exactness_mark(found: Row | ClauseCell) -> str:
     """Return what stands after a row of which a verdict or a condition may be missing."""
-    return " (sampled)" if found.exactness == "sampled" else ""
+    return "" if found.exactness == "exact" else f" ({found.exactness})"
 
 
 def outcome_words(row: Row, outcome: RowOutcome) -> str:

@@ -18,7 +18,7 @@ MutationKind: TypeAlias = Literal[
     "role removed",
     "list emptied",
 ]
-MutantOutcome: TypeAlias = Literal["killed", "survived", "equivalent", "not found"]
+MutantOutcome: TypeAlias = Literal["killed", "survived", "equivalent", "not found", "not examined"]
 
 
 class MutantResult(Frozen):

@@ -11,11 +11,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Change, DifferentCall
 from ironcurtain.analysis.engine.policies_under_test import SharedCaches
+from ironcurtain.analysis.engine.proof import Exactness
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees
 from ironcurtain.analysis.mutation.operators import Mutant, mutants
 from ironcurtain.analysis.mutation.report import MutantOutcome, MutantResult, MutationReport
@@ -72,10 +73,17 @@ def mutation_score(
         killed=counts["killed"],
         survived=counts["survived"],
         equivalent=counts["equivalent"],
-        unproved=counts["not found"],
+        unproved=counts["not found"] + counts["not examined"],
         score=round(100 * counts["killed"] / different, 1) if different else None,
         mutants=tuple(results),
     )
+
+
+_UNSHOWN: Mapping[Exactness, MutantOutcome] = {
+    "exact": "equivalent",
+    "sampled": "not found",
+    "not examined": "not examined",
+}
 
 
 def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
@@ -93,8 +101,8 @@ def _unnoticed(mutant: Mutant, evidence: _Evidence) -> MutantResult:
     shown = [change for change in differing.changes if change.witness is not None]
     if not shown:
         opens = source.opens_tools(mutant.rules(source.policy.rules))
-        is_proved = differing.exactness == "exact" and not opens
-        return _result(mutant, "equivalent" if is_proved else "not found")
+        outcome = _UNSHOWN[differing.exactness]
+        return _result(mutant, "not found" if opens and outcome == "equivalent" else outcome)
     by = _broken_guarantee(changed, evidence) or _failed_test(changed, evidence.opa)
     if by is not None:
         return _result(mutant, "killed", by=by)
@@ -105,7 +113,8 @@ def _broken_guarantee(changed: Bundle, evidence: _Evidence) -> str | None:
     if evidence.guarantees is None:
         return None
     report = check_guarantees(changed, evidence.guarantees, evidence.world, evidence.opa)
-    return next((f"guarantee {result.id}" for result in report.results if not result.holds), None)
+    wrong = ("broken", "says nothing")
+    return next((f"guarantee {result.id}" for result in report.results if result.status in wrong), None)
 
 
 def _failed_test(changed: Bundle, opa: OpaCommand) -> str | None:

@@ -101,5 +101,7 @@ def _lines(report: CoverageReport) -> Iterator[str]:
         yield f"{name}: {share.reached} of {share.total} ({share.percent} %)"
     for tool in report.sampled:
         yield f"sampled: {visible(tool)}: there may be more to reach, not every kind of call was examined"
+    for tool in report.unexamined:
+        yield f"not examined: {visible(tool)}: no call could be made, so guarantees reach none of it"
     counting = f"{counted(report.scenarios, 'scenario')} and {counted(report.guarantees, 'guarantee')}"
     yield f"counted: {counting}; not counted: {counted(report.records, 'record')}"

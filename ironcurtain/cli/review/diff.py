@@ -132,9 +132,10 @@ def command(
         return Exit.NEEDS_APPROVAL
     if report.ok:
         return Exit.YES
-    failing = {problem.id for check in report.checks for problem in check.failing}
+    answered = [check for check in report.checks if check.status == "failed"]
+    failing = {problem.id for check in answered for problem in check.failing}
     # Nothing speaks against the new policy, and nothing proves it harmless: that is no answer.
-    return Exit.NO_ANSWER if failing == {UNPROVED} else Exit.NO
+    return Exit.NO_ANSWER if failing <= {UNPROVED} else Exit.NO
 
 
 def _target(

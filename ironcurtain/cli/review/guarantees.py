@@ -53,7 +53,8 @@ def command(
 
     \b
     Exit: 0 all hold, 1 one is broken (the smallest call that breaks it is shown,
-    or the calls of a session), 2 wrong options or files, 3 the engine gives no answer.
+    or the calls of a session), 2 wrong options or files, 3 the engine gives no answer,
+    or nothing is known of one, since no call could be made that it speaks of.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.guarantees.guarantees import check_guarantees, report_lines
     from ironcurtain.cli.review.policy_argument import (
@@ -76,6 +77,8 @@ def command(
         counts = {status: sum(each.status == status for each in report.results) for status in STATUSES}
         said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         click.echo(f"{counted(len(report.results), 'guarantee')}: {said}", err=True)
+    if report.is_unexamined:
+        return Exit.NO_ANSWER
     return Exit.YES if report.ok else Exit.NO
 
 

@@ -107,6 +107,8 @@ def report_lines(report: MutationReport) -> Iterator[str]:
             yield f"survived  {result.clause} {visible(result.kind)}: {visible(result.change)}"
         elif result.outcome == "not found":
             yield f"not found to differ, not proved  {result.clause} {visible(result.change)}"
+        elif result.outcome == "not examined":
+            yield f"not examined  {result.clause} {visible(result.change)}"
     missing = survivors(report)
     if missing:
         yield "missing scenarios, each with the verdict that the policy gives today:"

@@ -148,9 +148,9 @@ class Evidence(Struct):
 
 def _matrix_check(matrix: Matrix) -> VerificationCheck:
     tables = [table for tables_of_server in matrix.servers.values() for table in tables_of_server]
-    sampled = sorted(tool for table in tables if table.exactness == "sampled" for tool in table.tools)
+    sampled = sorted(tool for table in tables if table.exactness != "exact" for tool in table.tools)
     rows = [row for table in tables for row in table.rows]
-    doubtful = sum(row.exactness == "sampled" for row in rows)
+    doubtful = sum(row.exactness != "exact" for row in rows)
     certainty = f"{doubtful} of them sampled, for {', '.join(sampled)}" if sampled else "all exact"
     detail = f"{counted(len(rows), 'row')}, {certainty}"
     return VerificationCheck(
@@ -162,6 +162,7 @@ def _guarantee_check(report: GuaranteeReport) -> VerificationCheck:
     ids = {status: [result.id for result in report.results if result.status == status] for status in STATUSES}
     parts = [f"broken: {', '.join(ids['broken'])}"] if ids["broken"] else []
     parts += [f"say nothing: {', '.join(ids['says nothing'])}"] if ids["says nothing"] else []
+    parts += [f"not examined: {', '.join(ids['not examined'])}"] if ids["not examined"] else []
     parts += [f"{len(ids['not found'])} not proved (no counterexample found)"] if ids["not found"] else []
     detail = ", ".join(parts) or "all hold"
     return VerificationCheck(name="guarantees", ok=report.ok, count=len(report.results), detail=detail)

@@ -51,7 +51,7 @@ def apply_gate(recorded: Baseline, gate: Gate, progress: Progress, unread: Seque
     if not evaluated.report.ok:
         for line in evaluated.lines:
             progress.show(line)
-        failed = [check for check in evaluated.report.checks if check.status == "failed"]
+        failed = [c for c in evaluated.report.checks if c.status == "failed" or c.failing]
         reasons = ", ".join(f"{check.name} ({check.summary})" for check in failed)
         raise VerificationError(
             f"the compiled policy does not verify: {reasons}",

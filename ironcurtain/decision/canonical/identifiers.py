@@ -15,7 +15,7 @@ from ironcurtain.decision.canonical.resource_uris import check_resource_uri
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.canonical.urls import decode_utf8, decoded_segment
 from ironcurtain.decision.reserved_tools import RESOURCE_URI
-from ironcurtain.decision.roles import Role
+from ironcurtain.decision.roles import NO_BRANCH, Role
 from ironcurtain.model.annotations import IdentifierRole
 
 MAX_IDENTIFIER_BYTES = 1024
@@ -25,12 +25,7 @@ _ADDRESS = re.compile(r"(?P<local>[A-Za-z0-9#$&'*+/=?^_`{|}~.-]+)@(?P<domain>[^\
 # A display name may hold nothing that could begin, end or join addresses.
 _NAMED_ADDRESS = re.compile(r'(?:"[^"<>@,;:\\()\[\]]*" *|[^"<>@,;:\\()\[\]]*)<(?P<address>[^<>]*)>')
 _REPOSITORY_PART = re.compile(r"[A-Za-z0-9._-]+")
-# git-check-ref-format(1), rules 1 to 9, `HEAD`, which git refuses as a branch, and the folders of references:
-# behind them git finds a branch that has another name here.
-_NO_BRANCH = re.compile(
-    r"^(?:refs|heads|tags|remotes)/|"
-    r"(?:^|/)\.|\.\.|[\x00-\x20\x7f~^:?*\[\\]|^/|/$|//|\.$|@\{|^@$|\.lock(?:/|$)|^[-+]|^HEAD$|^$"
-)
+_NO_BRANCH = re.compile(NO_BRANCH)
 
 
 def canonical_identifier(role: Role, value: str | int) -> str:

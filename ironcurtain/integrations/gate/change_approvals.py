@@ -141,13 +141,14 @@ def difference_check(
     problems = [_judged(change, listed, file, today) for change in loosened]
     problems += _unused(difference, listed, file)
     open_ = sum(problem.severity == "error" for problem in problems)
-    if difference.exactness == "sampled":
-        problems.append(_unproved(difference, accepted=sampled))
+    is_accepted = sampled and difference.exactness == "sampled"
+    if difference.exactness != "exact":
+        problems.append(_unproved(difference, accepted=is_accepted))
     tightened = sum(change.direction == "tightened" for change in difference.changes)
     hidden = len(difference.changes) - tightened - len(loosened)
     masked = f", {hidden} loosened but masked" if hidden else ""
     approved = f", {len(loosened) - open_} approved" if loosened and open_ < len(loosened) else ""
-    exactness = "; sampled, not exact" if difference.exactness == "sampled" else ""
+    exactness = f"; {difference.exactness}, not exact" if difference.exactness != "exact" else ""
     return Check(
         name="difference",
         status="failed" if any(problem.severity == "error" for problem in problems) else "passed",

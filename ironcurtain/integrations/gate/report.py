@@ -58,7 +58,9 @@ def gate_report(
     clauses = {id_: text for id_, text in PolicyContent.of(bundle).clauses.items() if id_ in named}
     return GateReport(
         command=command,
-        ok=all(check.status != "failed" for check in checks) and _NEEDED.isdisjoint(unexamined),
+        ok=all(check.status != "failed" for check in checks)
+        and all(not check.failing for check in checks if check.status == "unexamined")
+        and _NEEDED.isdisjoint(unexamined),
         unexamined=unexamined,
         revision=bundle.revision,
         against=difference.old_revision if difference else None,

@@ -27,6 +27,7 @@ from ironcurtain.analysis.engine.space.cell_diagrams import CellDiagrams
 from ironcurtain.analysis.engine.space.compared_identifiers import ComparedIdentifiers
 from ironcurtain.analysis.engine.space.dependent import tied_gaps
 from ironcurtain.analysis.engine.space.equivalence_classes import find_cells
+from ironcurtain.analysis.engine.space.made_calls import unmade
 from ironcurtain.analysis.engine.space.modes import Modes, presence_predicates
 from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
@@ -114,6 +115,7 @@ class CallSpace:
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self.arguments.filled({}))}
         self.guards: Mapping[GuardKey, frozenset[PolicyIndex]] = self._find_guards()
         self.cells = find_cells(self.modes, self.elements, len(policies))
+        self.gaps |= {*unmade(self)}
 
     def signed(
         self, arguments: Mapping[str, JsonValue], caller: Mapping[str, JsonValue]

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
 from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas, SchemaShape
+from ironcurtain.analysis.engine.values.text_representatives import TextTests, distinguishing_texts
 from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.codecs import encode
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
+from ironcurtain.decision.canonical.schema_patterns import compiled_pattern
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.model.annotations import Argument, Composite
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.json_text import copied
 from ironcurtain.system.structs import Struct
 
 _MAX_FORMS = 24
+_WORDS = ("[A-Za-z0-9]+", "[!-~]*[A-Za-z0-9]")
+"""What may stand for a fresh word, the plainer one first."""
 RawValue: TypeAlias = JsonValue | tuple[str, ...]
 """A value of a source as a call gives it; of a composite, its parts."""
 
@@ -63,12 +69,18 @@ class Placing:
     """Puts values of the sources of one tool into its arguments.
 
     Args:
-        schema: The tool's schema; None where everything is accepted.
+        schema: What arguments have to fit; None where everything is accepted.
         fresh: Readable strings that no policy names.
+        samples: By the steps to an argument that names a resource, a value that its role takes.
     """
 
-    def __init__(self, schema: ArgumentSchema | None, fresh: tuple[str, ...]) -> None:
-        self._schema = schema
+    def __init__(
+        self,
+        schema: ArgumentSchema | None,
+        fresh: tuple[str, ...],
+        samples: Mapping[tuple[str, ...], str],
+    ) -> None:
+        self._schema, self._fresh, self._samples = schema, fresh, samples
         self._checkers: dict[Schemas, Callable[[JsonValue], bool | None]] = {}
         self._builder = ValueGenerator(schema, fresh)
 
@@ -93,7 +105,44 @@ class Placing:
         plain: list[JsonValue] = [value for value in values if not isinstance(value, tuple)]
         if not below and len(plain) == 1 and self._is_single(source, schemas):
             return {top: plain[0]}
-        return {top: self._first(schemas, self._forms(schemas, tuple(below), plain, source))}
+        placed = {top: self._first(schemas, self._forms(schemas, tuple(below), plain, source))}
+        return self._with_samples(placed, source)
+
+    def _with_samples(self, placed: dict[str, JsonValue], source: ResourceSource) -> dict[str, JsonValue]:
+        """Return an argument in which other resources than a source's are some that their roles take."""
+        for steps, sample in self._samples.items():
+            if steps[0] not in placed or steps == source.pointer:
+                continue
+            for place, _ in list(pointers.matches(placed, steps)):
+                for value in (sample, *self.like(steps, sample)):
+                    changed = copied(placed)
+                    pointers.assign(changed, place, value)
+                    if self.fits(changed):
+                        placed = changed
+                        break
+        return placed
+
+    def like(self, steps: tuple[str, ...], value: str) -> Iterator[str]:
+        """Yield texts that the schema takes at a pointer and that are a value but for its fresh word.
+
+        They are looked for where the schema says more of a text than that it is one.
+        """
+        for word in _WORDS:
+            form = f"^{re.escape(value).replace(self._fresh[0], word)}$"
+            for shape in self._leaves_at(steps):
+                yield from itertools.islice(_texts_of(shape, form), 2)
+
+    def _leaves_at(self, steps: tuple[str, ...]) -> list[SchemaShape]:
+        """Return the shapes of the texts at a pointer, in an array that stands there, too."""
+        found = [*self.shapes.of(self.shapes.argument(steps[0]))]
+        for step in steps[1:]:
+            found = [
+                below
+                for shape in found
+                for below in self.shapes.of(shape.items if step == pointers.EVERY else shape.member(step))
+            ]
+        found += [below for shape in found if "array" in shape.types for below in self.shapes.of(shape.items)]
+        return [shape for shape in found if "string" in shape.types]
 
     def fits(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether each argument alone is one that the schema accepts."""
@@ -226,6 +275,17 @@ class Placing:
             if "array" in shape.types:
                 yield _padded(values, shape)
         yield values
+
+
+def _texts_of(shape: SchemaShape, form: str) -> Iterator[str]:
+    """Yield texts of a form that a shape takes, where it says more of a text than that it is one."""
+    shortest = int(shape.bound("minLength") or 0)
+    texts: Sequence[JsonValue] = shape.enum or ()
+    if shape.enum is None and (shape.patterns or shortest or shape.longest is not None):
+        tests = TextTests((), (), (), (*shape.expressions, form), shortest, shape.longest)
+        texts = distinguishing_texts(tests, ()).values
+    of_text = (text for text in texts if isinstance(text, str) and shape.takes(text))
+    yield from (text for text in of_text if compiled_pattern(form).search(text))
 
 
 def _padded(values: list[JsonValue], shape: SchemaShape) -> list[JsonValue]:

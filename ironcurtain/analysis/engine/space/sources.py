@@ -6,6 +6,7 @@ argument, is an *element*: the resources that it adds to a call, under each poli
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +25,7 @@ from ironcurtain.analysis.engine.space.elements import (
     resource_key,
 )
 from ironcurtain.analysis.engine.space.placing import Placing, RawValue, ResourceSource
+from ironcurtain.analysis.engine.values.taken_schema import schema_of_some
 from ironcurtain.analysis.engine.values.witnesses import SANDBOX, SECOND_NAME, PatternWitness, shorter_paths
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
@@ -79,7 +81,13 @@ class SourceReader:
         ]
         self._tool = tools[0]
         self.annotation: ToolAnnotation = self._tool.annotation
-        self.placing = Placing(self._tool.schema, policies.fresh)
+        samples = {
+            pointers.steps_of(argument.name): policies.registry[role].valid(policies.fresh[0])
+            for argument in self.annotation.args
+            for role in argument.possible_roles[:1]
+            if policies.registry[role].resource
+        }
+        self.placing = Placing(schema_of_some(self._tool, policies.registry), policies.fresh, samples)
         self.sources = tuple(self._find())
         repositories = sum(argument.repository for argument in self.annotation.args)
         self._ties = not self.placing.shapes.exact or repositories > 1
@@ -239,12 +247,12 @@ class SourceReader:
         spelling of it, `gaps` tells so. That the schema refuses a witness proves nothing.
         """
         found: dict[Keys, Element] = {}
-        spellings = list(self.spellings(around.source, witness))
+        spellings = self.spellings(around.source, witness)
         if around.source.argument is not None and GIT_REMOTE in around.source.argument.possible_roles:
             # An address and the name of a remote that has it are the same to git.
             known = (self._in_call(around, witness, value) for value in spellings)
             fitting = next((element for element in known if element is not None), None)
-            spellings = spellings if fitting is None else []
+            spellings = self.spellings(around.source, witness) if fitting is None else iter(())
             found = {} if fitting is None else {keys_of(fitting): fitting}
         for value in spellings:
             element = self._of_value(around, witness, value)
@@ -308,7 +316,12 @@ class SourceReader:
         """Yield values of a source that should lie in the region of a witness, the preferred one first."""
         if source.composite is not None:
             joined = self._joined(source.composite)
-            yield from (parts for value in witness.values for parts in joined.spellings(value))
+            spelt = [parts for value in witness.values for parts in joined.spellings(value)]
+            yield from spelt
+            tops = [(name,) for name in source.composite.join]
+            for parts in spelt[:1]:
+                each = [[part, *self.placing.like(at, part)] for at, part in zip(tops, parts, strict=True)]
+                yield from itertools.product(*each)
             return
         for value in witness.values:
             yield value
@@ -325,6 +338,8 @@ class SourceReader:
             yield from (
                 self._policies.remotes[value] for value in witness.values if value in self._policies.remotes
             )
+        if argument is not None:
+            yield from self.placing.like(source.pointer, witness.values[0])
 
     def accepts(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether a whole call gets as far as the policy, under each of them."""

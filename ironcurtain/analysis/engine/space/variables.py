@@ -29,6 +29,7 @@ from ironcurtain.analysis.engine.values.predicate_tree import tree_of
 from ironcurtain.analysis.engine.values.related import related_numbers
 from ironcurtain.analysis.engine.values.sets import set_pool, sets_among, thinned
 from ironcurtain.analysis.engine.values.shapes import NO_SCHEMAS, Schemas
+from ironcurtain.analysis.engine.values.taken_schema import schema_of_all
 from ironcurtain.analysis.engine.values.value_generator import (
     ABSENT,
     Absent,
@@ -177,7 +178,8 @@ class _ClassMaker:
         self._tool = tool
         self._registry = registry
         refers = any(predicate.reference is not None for predicate in predicates)
-        self._builder = ValueGenerator(tool.schema, fresh, refers)
+        self._schema = schema_of_all(tool, registry)
+        self._builder = ValueGenerator(self._schema, fresh, refers)
         self._nothing = ValueGenerator(None, fresh, refers)
         self._facts = ValueGenerator(declared.schema, fresh, refers)
         self._totals: tuple[tuple[ValueName, ValueName], ...] = tuple(
@@ -219,7 +221,7 @@ class _ClassMaker:
         self._lengths = related.lengths
         joint = joint_values(
             self._predicates,
-            ValueGenerator(self._tool.schema, self._fresh),
+            ValueGenerator(self._schema, self._fresh),
             self._facts.shapes,
             self._constants(),
         )
@@ -376,7 +378,7 @@ class _ClassMaker:
             return
         if name not in self._builder.shapes.required:
             yield self._filled(place, ABSENT, fits=True)
-        elif self._tool.schema is None or self._tool.schema.checker(schemas.parts)(None) is not False:
+        elif self._schema is None or self._schema.checker(schemas.parts)(None) is not False:
             yield self._filled(place, None, fits=True)
 
     def _filled(self, place: ValueName, value: JsonValue | Absent, *, fits: bool) -> PlaceValue:

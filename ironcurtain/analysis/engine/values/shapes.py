@@ -68,7 +68,8 @@ class SchemaShape(Struct):
         types: The JSON types that a value may have; integers are numbers that are `whole`.
         bounds: The bounds of numbers, lengths and counts, by keyword.
         enum: The only values, None where they are not listed.
-        patterns: The expressions that a string must hold.
+        patterns: The expressions that a string must hold, and
+        refused: those that none may hold.
         steps: What a number must be a multiple of.
         items: What elements must fit.
         properties: What members must fit, by name.
@@ -82,6 +83,7 @@ class SchemaShape(Struct):
     bounds: tuple[tuple[str, float], ...] = ()
     enum: tuple[JsonValue, ...] | None = None
     patterns: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     steps: tuple[float, ...] = ()
     items: Schemas = NO_SCHEMAS
     properties: tuple[tuple[str, Schemas], ...] = ()
@@ -89,9 +91,20 @@ class SchemaShape(Struct):
     required: frozenset[str] = frozenset()
     exact: bool = True
 
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """All expressions that are searched for in a string, whether it must or must not hold them."""
+        return (*self.patterns, *self.refused)
+
     def bound(self, key: str) -> float | None:
         """Return a bound, None if there is none."""
         return dict(self.bounds).get(key)
+
+    @property
+    def longest(self) -> int | None:
+        """The greatest number of characters of a string, None where it is not bounded."""
+        most = self.bound("maxLength")
+        return None if most is None else int(most)
 
     def member(self, name: str) -> Schemas:
         """Return what a member must fit."""
@@ -106,6 +119,7 @@ class SchemaShape(Struct):
             and (least is None or len(text) >= least)
             and (most is None or len(text) <= most)
             and all(compiled_pattern(each).search(text) is not None for each in self.patterns)
+            and all(compiled_pattern(each).search(text) is None for each in self.refused)
         )
 
 
@@ -234,7 +248,8 @@ def _any_of(alternatives: Sequence[Schemas]) -> Schemas:
 
 def _plain(schema: Mapping[str, JsonValue]) -> SchemaShape:
     """Return the shape of a schema's own keywords, without those that refer to or combine schemas."""
-    unread = schema.keys() - _UNDERSTOOD
+    refused = _refused_texts(schema.get("not"))
+    unread = schema.keys() - _UNDERSTOOD - ({"not"} if refused else set())
     left_out = unread and unread & _restricting()
     listed, pattern, step = schema.get("enum"), schema.get("pattern"), schema.get("multipleOf")
     items, members, needed = schema.get("items"), schema.get("properties"), schema.get("required")
@@ -251,6 +266,7 @@ def _plain(schema: Mapping[str, JsonValue]) -> SchemaShape:
         bounds=tuple(_bounds(schema)),
         enum=enum,
         patterns=(pattern,) if isinstance(pattern, str) else (),
+        refused=refused,
         steps=(step,) if is_number(step) else (),
         items=Schemas((items,)) if follows_items else NO_SCHEMAS,
         properties=_properties(members) if isinstance(members, dict) else (),
@@ -258,6 +274,14 @@ def _plain(schema: Mapping[str, JsonValue]) -> SchemaShape:
         required=frozenset(map(str, needed)) if isinstance(needed, list) else frozenset(),
         exact=shape.exact and not left_out and not isinstance(items, list),
     )
+
+
+def _refused_texts(negated: JsonValue) -> tuple[str, ...]:
+    """Return the expression that `not` refuses strings by, where that is all it says."""
+    if not isinstance(negated, dict) or negated.keys() != {"type", "pattern"} or negated["type"] != "string":
+        return ()
+    pattern = negated["pattern"]
+    return (pattern,) if isinstance(pattern, str) else ()
 
 
 def _of_type(named: JsonValue) -> SchemaShape:
@@ -326,6 +350,7 @@ def _joined(one: SchemaShape, other: SchemaShape) -> SchemaShape:
         bounds=tuple(sorted(bounds.items())),
         enum=_listed_by_both(one.enum, other.enum),
         patterns=tuple(dict.fromkeys((*one.patterns, *other.patterns))),
+        refused=tuple(dict.fromkeys((*one.refused, *other.refused))),
         steps=tuple(dict.fromkeys((*one.steps, *other.steps))),
         items=_both(one.items, other.items),
         properties=tuple(members.items()),

@@ -156,23 +156,22 @@ class ValueGenerator(Struct):
     def _texts(self, node: PredicateTree, shape: SchemaShape) -> _Made:
         predicates = node.predicates
         conditions = [a.condition for a in predicates if a.condition is not None]
-        longest = shape.bound("maxLength")
         tests = TextTests(
             constants=tuple(
                 dict.fromkeys(v for a in predicates for v in operands_of(a) if isinstance(v, str))
             ),
             patterns=tuple(c.value for c in conditions if c.op == "matches" and isinstance(c.value, str)),
             lengths=tuple(n for c in conditions if c.measure == "length" for n in _numbers(c.value)),
-            sought=shape.patterns,
+            sought=shape.expressions,
             shortest=int(shape.bound("minLength") or 0),
-            longest=int(longest) if longest is not None else None,
+            longest=shape.longest,
         )
         found = distinguishing_texts(tests, self.fresh)
         moments = moment_texts(conditions)
         if moments:
             found = Enumeration((*found.values, *moments), found.gaps | {MOMENT_GAP})
         # An expression of the schema that could not be read was left out.
-        return _Made(found.values, found.gaps, exact=all(is_read(each) for each in shape.patterns))
+        return _Made(found.values, found.gaps, exact=all(map(is_read, shape.expressions)))
 
     def _arrays(self, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
         tested = pointers.EVERY in node.below

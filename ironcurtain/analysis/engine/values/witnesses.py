@@ -18,7 +18,7 @@ from ironcurtain.decision.canonical.patterns import (
     separator,
 )
 from ironcurtain.decision.reserved_tools import RESOURCE_URI
-from ironcurtain.decision.roles import Registry
+from ironcurtain.decision.roles import Registry, Role
 from ironcurtain.errors import PatternError
 from ironcurtain.system.structs import Struct
 
@@ -91,22 +91,15 @@ def outside_witnesses(
     kind: str, registry: Registry, fresh: str, named: Iterable[str] = ()
 ) -> list[PatternWitness]:
     """Return what probably lies outside all patterns of a kind, `named` among them."""
-    if kind == "path":
-        texts = [f"/{fresh}/{fresh}"]
-    elif kind == "url":
+    if kind == "url":
         return [
             PatternWitness(kind, label, (), (text,))
             for label, texts in _outside_urls(fresh).items()
             for text in texts
         ]
-    elif kind == "recipient":
-        texts = [f"{fresh}@{fresh}.example"]
-    elif kind == "repository":
-        texts = [f"{fresh}/{fresh}"]
-    elif kind == RESOURCE_URI.name:
-        texts = [f"{fresh}:{fresh}"]
-    else:
-        texts = [fresh, *(_fresh_numbers(named) if _takes_numbers(kind, registry) else ())]
+    role = next(role for role in registry.resources if role.pattern_kind == kind)
+    plain = f"{fresh}:{fresh}" if kind == RESOURCE_URI.name else role.valid(fresh)
+    texts = [plain, *(_fresh_numbers(named) if _takes_numbers(role) else ())]
     return [PatternWitness(kind, OUTSIDE, (), tuple(texts))]
 
 
@@ -189,6 +182,5 @@ def _fresh_numbers(named: Iterable[str]) -> Iterator[str]:
         yield next(text for number in itertools.count(start) if (text := str(number)) not in taken)
 
 
-def _takes_numbers(kind: str, registry: Registry) -> bool:
-    role = registry[kind]
+def _takes_numbers(role: Role) -> bool:
     return role.identifier is not None and role.identifier.numbers

@@ -13,7 +13,11 @@ from ironcurtain.analysis.findings.kinds.scenario_clauses import contradictory_s
 from ironcurtain.analysis.findings.kinds.uncovered_roles import uncovered_roles
 from ironcurtain.analysis.findings.kinds.unknown_names import unknown_names
 from ironcurtain.analysis.findings.kinds.unmatched_clauses import unmatched_clauses
-from ironcurtain.analysis.findings.kinds.unusable_tools import language_arguments, unusable_tools
+from ironcurtain.analysis.findings.kinds.unusable_tools import (
+    language_arguments,
+    unexamined_tools,
+    unusable_tools,
+)
 from ironcurtain.analysis.findings.kinds.vacuous_conditions import vacuous_conditions
 
 FINDERS: tuple[Finder, ...] = (
@@ -27,6 +31,7 @@ FINDERS: tuple[Finder, ...] = (
     language_arguments,
     uncovered_roles,
     unusable_tools,
+    unexamined_tools,
     contradictory_scenarios,
     scenario_clauses,
     clause_claims,

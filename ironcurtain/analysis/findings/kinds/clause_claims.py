@@ -38,7 +38,7 @@ def clause_claims(inputs: FinderInputs) -> Iterator[FindingDraft]:
 
 def _false_claims(account: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> Iterator[FindingDraft]:
     for asked in account.asked:
-        if asked.holds == "never":
+        if asked.holds in ("never", "not examined"):
             yield _not_asked(account, asked)
     for other in account.into:
         if not account.rules and not is_kept(other, outcomes):
@@ -58,12 +58,15 @@ def _false_claims(account: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> 
         )
 
 
+_NO_RULE = "no rule does so, while calls are allowed"
+
+
 def _not_asked(account: ClauseOutcome, asked: AskedTool) -> FindingDraft:
     tool = f"{visible(asked.server)}/{visible(asked.tool)}"
     draft = _false_claim(
         account,
-        f"calls of {tool} are said to be asked about because of the clause {account.clause.id}, and no rule "
-        "does so, while calls are allowed",
+        f"calls of {tool} are said to be asked about because of the clause {account.clause.id}, and "
+        + ("no call of it could be made" if asked.holds == "not examined" else _NO_RULE),
         tool,
     )
     call = asked.witness

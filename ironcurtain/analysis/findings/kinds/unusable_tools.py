@@ -1,10 +1,11 @@
-"""Tools that no call can use, and tools with an argument that holds a language."""
+"""Tools that no call can use or of which none could be made, and tools whose arguments hold a language."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from ironcurtain.analysis.engine.opa_queries import Examined
+from ironcurtain.analysis.engine.proof import NOT_EXAMINED
 from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, answers_of
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.model.verdict import Verdict
@@ -29,6 +30,23 @@ def unusable_tools(inputs: FinderInputs) -> Iterator[FindingDraft]:
                 message=f"every call of {tool} is denied, since its schema cannot be evaluated: "
                 f"{validated.unusable}",
                 suggestion=REMEDY,
+            )
+
+
+def unexamined_tools(inputs: FinderInputs) -> Iterator[FindingDraft]:
+    """Yield the tools of which no call could be made, so that evidence knows nothing of them."""
+    for examined in inputs.context.tools:
+        server, name = examined.space.server, examined.space.tool
+        for gap in sorted(gap for gap in examined.gaps if gap.startswith(NOT_EXAMINED)):
+            yield FindingDraft(
+                kind="unexamined-tool",
+                severity="warning",
+                about=[server, name],
+                where=f"{visible(server)}/{visible(name)}",
+                message=f"nothing is known of a tool: {gap.removeprefix(NOT_EXAMINED)}",
+                suggestion="Correct the annotation of what is named, so that a value fits it and the schema, "
+                "or leave the tool out.",
+                sampled=True,
             )
 
 

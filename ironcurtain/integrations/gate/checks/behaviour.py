@@ -24,6 +24,7 @@ _SAID: dict[GuaranteeStatus, str] = {
     "broken": "broken",
     "says nothing": "that say nothing",
     "not found": "not proved (no counterexample found)",
+    "not examined": "not examined",
 }
 
 
@@ -73,7 +74,7 @@ def guarantee_check(report: GuaranteeReport, document: Document) -> Check:
     said = [f"{count} {_SAID[status]}" for status, count in counts.items() if count and status in _SAID]
     return Check(
         name="guarantees",
-        status="passed" if report.ok else "failed",
+        status="passed" if report.ok else "unexamined" if report.is_unexamined else "failed",
         summary=f"{len(report.results)}, {', '.join(said) or 'all hold'}",
         cases=tuple(each.id for each in report.results),
         problems=tuple(problem for problem in problems if problem is not None),
@@ -87,6 +88,9 @@ def _problem(document: Document, number: int, result: GuaranteeResult) -> Proble
     if result.status == "broken":
         return _broken(result, file, line)
     nothing = not result.holds
+    suggestion = "Correct what it speaks of: no call of any tool is meant by it." if nothing else ""
+    if result.status == "not examined":
+        suggestion = "Run `ironcurtain findings`: it says which argument no value was found for."
     return Problem(
         id=result.id,
         severity="error" if nothing else "note",
@@ -95,7 +99,7 @@ def _problem(document: Document, number: int, result: GuaranteeResult) -> Proble
         file=file,
         line=line,
         details=result.reasons,
-        suggestion="Correct what it speaks of: no call of any tool is meant by it." if nothing else "",
+        suggestion=suggestion,
     )
 
 
