@@ -14,6 +14,7 @@ from ironcurtain.compiler.rules.checks.arguments import (
 )
 from ironcurtain.compiler.rules.checks.caller import single_caller_problem
 from ironcurtain.compiler.rules.checks.operators import reference_problem
+from ironcurtain.compiler.rules.checks.records import fact_names, record_problems
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import RuleError
@@ -68,6 +69,7 @@ def fact_problems(
             problems += _condition_problems(condition, annotations, known)
         yield from (_error(f"fact {quoted(name)}: {problem}") for problem in problems)
     yield from _too_many(policy, annotations)
+    yield from record_problems(policy, annotations)
 
 
 def facts_test_problems(rule: Rule, facts: Mapping[str, Fact], known: Testable) -> Iterator[RuleError]:
@@ -219,15 +221,6 @@ def _too_many(policy: CompiledPolicy, annotations: Annotations) -> Iterator[Rule
             if len(needed) > MAX_LOOKUPS:
                 records = f"{len(needed)} records, more than {MAX_LOOKUPS}"
                 yield _error(f"a call of {visible(tool.tool)} would need {records}")
-
-
-def fact_names(condition: If) -> Iterator[str]:
-    """Yield the facts that a condition's tests name, those that they are compared with included."""
-    for test in condition.facts or ():
-        yield test.fact
-        referred = reference(test.value)
-        if referred is not None and referred[0] == "facts":
-            yield referred[1]
 
 
 def _error(what: str) -> RuleError:
