@@ -340,6 +340,8 @@ class SourceReader:
             )
         if argument is not None:
             yield from self.placing.like(source.pointer, witness.values[0])
+            if argument.relative_to is not None:
+                yield from self.placing.like(source.pointer, self._policies.fresh[0])
 
     def accepts(self, arguments: dict[str, JsonValue]) -> bool:
         """Tell whether a whole call gets as far as the policy, under each of them."""
