@@ -280,10 +280,15 @@ def field_mistakes(facts: Mapping[str, Fact], look_ups: Sequence[LookUpTool]) ->
         for field, declared in fact.fields.items():
             there = _kinds_at(tool.fields, declared)
             if not there:
-                mistakes.append(f"fact {quoted(name)}: the answer has nothing at {quoted(declared.at)}")
+                mistakes.append(f"fact {quoted(name)}: {_nothing_at(tool.fields, declared.at)}")
             elif not there & _readable_as(declared):
                 untold = " as far as its schema and samples tell" if declared.type == "instant" else ""
                 mistakes.append(f"fact {quoted(name)}: {quoted(field)} is of the type {min(there)}{untold}")
+            mistakes += [
+                f"fact {quoted(name)}: {_nothing_at(tool.fields, place)}, which `where` chooses by"
+                for place in declared.where
+                if not _below(tool.fields, pointers.tokens(place))
+            ]
         mistakes += [
             f"fact {quoted(name)}: the answer has no single value at {quoted(at)} for the identity "
             f"{quoted(argument)}"
@@ -291,6 +296,21 @@ def field_mistakes(facts: Mapping[str, Fact], look_ups: Sequence[LookUpTool]) ->
             if tool.fields.get(at) not in ("string", "number", "boolean", "instant")
         ]
     return mistakes
+
+
+def _nothing_at(known: Mapping[str, str], place: str) -> str:
+    """Say that an answer has nothing at a place, and what stands there instead."""
+    steps = pointers.tokens(place)
+    above = next(steps[:n] for n in range(len(steps), -1, -1) if _below(known, steps[:n]))
+    beside = sorted({each[len(above)] for each in _below(known, above) if len(each) > len(above)})
+    stands = f"has {', '.join(map(visible, beside))}" if beside else "is a single value"
+    where = quoted(pointers.join(above)) if above else "it"
+    return f"the answer has nothing at {quoted(place)}: {where} {stands}"
+
+
+def _below(known: Mapping[str, str], steps: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the known places at or below a place; `*` is also any name of a member."""
+    return [each for each in map(pointers.tokens, known) if pointers.covers(steps, each)]
 
 
 def _kinds_at(known: Mapping[str, str], declared: RecordField) -> set[str]:

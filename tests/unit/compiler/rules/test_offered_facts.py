@@ -50,6 +50,32 @@ def test_an_identity_that_the_answer_does_not_have_is_a_mistake() -> None:
     ]
 
 
+LINES = {"/lines/*/id": "strings", "/lines/*/price": "numbers", "/status": "string"}
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ({"at": "/lines/price", "type": "number"}, '"/lines/price": "/lines" has *'),
+        ({"at": "/status/name", "type": "string"}, '"/status/name": "/status" is a single value'),
+        ({"at": "/state", "type": "string"}, '"/state": it has lines, status'),
+        (
+            {"at": "/lines/*/price", "type": "number", "where": {"/lines/*/item": {"arg": "/item"}}},
+            '"/lines/*/item": "/lines/*" has id, price, which `where` chooses by',
+        ),
+    ],
+)
+def test_a_field_that_the_answer_does_not_have_is_told_with_what_stands_there(
+    field: dict[str, Any], said: str
+) -> None:
+    order = {"source": "record", "clause": "C1", "server": "shop", "tool": "get_order"}
+    order |= {"arguments": {"order_id": "1"}, "fields": {"found": field}}
+    tool = LookUpTool("shop", "get_order", {"order_id": {"type": "string"}}, LINES)
+    assert field_mistakes({"order": RecordFact.model_validate(order)}, [tool]) == [
+        f'fact "order": the answer has nothing at {said}'
+    ]
+
+
 def offered(*sentences: str) -> OfferedFacts | None:
     text = "# Mail\n\n" + "\n".join(f"- {sentence}" for sentence in sentences) + "\n"
     return offered_facts("mail", {"mail": read_clauses(text, "constitution.md")}, ())
