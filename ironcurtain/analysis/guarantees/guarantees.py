@@ -131,7 +131,7 @@ def _smallest(read: ReadGuarantee, tools: Mapping[tuple[str, str], Examined]) ->
                 found.append(((len(call.arguments), len(str(call.arguments)), str(call)), tool, call))
             is_refused = is_refused or REFUSED in searched.gaps
         made = (search.find(cell, lambda *_: True, wanted=wanted).call for cell in cells_of_scope)
-        if is_refused and not any(made):
+        if is_refused and examined.exactness != "not examined" and not any(made):
             place = "/".join(map(visible, tool))
             gaps.add(f"{NOT_EXAMINED}no call of {place} could be made that it speaks of")
     if read.guarantee.never is not None:

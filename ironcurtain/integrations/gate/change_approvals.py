@@ -148,7 +148,7 @@ def difference_check(
     hidden = len(difference.changes) - tightened - len(loosened)
     masked = f", {hidden} loosened but masked" if hidden else ""
     approved = f", {len(loosened) - open_} approved" if loosened and open_ < len(loosened) else ""
-    exactness = f"; {difference.exactness}, not exact" if difference.exactness != "exact" else ""
+    exactness = {"exact": "", "sampled": "; sampled, not exact"}.get(difference.exactness, "; not examined")
     return Check(
         name="difference",
         status="failed" if any(problem.severity == "error" for problem in problems) else "passed",

@@ -68,7 +68,7 @@ LINES = {"/lines/*/id": "strings", "/lines/*/price": "numbers", "/status": "stri
 def test_a_field_that_the_answer_does_not_have_is_told_with_what_stands_there(
     field: dict[str, Any], said: str
 ) -> None:
-    order = {"source": "record", "clause": "C1", "server": "shop", "tool": "get_order"}
+    order: dict[str, Any] = {"source": "record", "clause": "C1", "server": "shop", "tool": "get_order"}
     order |= {"arguments": {"order_id": "1"}, "fields": {"found": field}}
     tool = LookUpTool("shop", "get_order", {"order_id": {"type": "string"}}, LINES)
     assert field_mistakes({"order": RecordFact.model_validate(order)}, [tool]) == [
