@@ -294,10 +294,11 @@ def _structure(annotations: Annotations, truth: GroundTruth, release: Release) -
 def _list_tools(
     inputs: Inputs, options: Options, launcher: ServerLauncher, output: Path, progress: Progress
 ) -> Tools:
+    """Read the servers' lists, with the texts that depend on where they run as they were recorded."""
     if options.offline:
-        return list_without_starting(inputs.servers, launcher, output)
+        return inputs.confirmations.settled(list_without_starting(inputs.servers, launcher, output))
     say = partial(_note, progress)
-    return list_or_recorded(
+    listed = list_or_recorded(
         inputs.servers,
         launcher,
         output,
@@ -305,6 +306,7 @@ def _list_tools(
         saved=options.saved_tools,
         read=options.ahead.reader(say) if options.ahead else list_each,
     )
+    return inputs.confirmations.settled(listed)
 
 
 def _listed(tools: Tools) -> str:

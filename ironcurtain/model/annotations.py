@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from ironcurtain.model.varying import Varying
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue, ServerName
 
@@ -158,9 +159,18 @@ class ToolAnnotation(Frozen):
 
 
 class ServerAnnotations(Frozen):
-    """All annotated tools of one server."""
+    """All annotated tools of one server, and what else it told clients when they were annotated.
+
+    Attributes:
+        varying: Texts of which a person confirmed that they depend on where the server runs.
+        instructions: Digest of the server's instructions; None where they were not read, and are not pinned.
+        prompts: Digest of all that clients are told of each prompt, by its name; None likewise.
+    """
 
     tools: tuple[ToolAnnotation, ...]
+    varying: tuple[Varying, ...] = ()
+    instructions: Digest | None = None
+    prompts: dict[str, Digest] | None = None
 
 
 class Annotations(Frozen):

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ironcurtain.model.annotations import IdentifierRole, ToolAnnotation
+from ironcurtain.model.varying import Varying
 from ironcurtain.system.frozen import Frozen, ServerName
 
 
@@ -31,27 +32,6 @@ class KnownStart(Frozen):
     files: dict[str, str] = Field(default_factory=dict)
     with_: tuple[str, ...] = Field(default=(), alias="with")
     needs: str = ""
-
-
-class Varying(Frozen):
-    """A text in descriptions that each machine fills in for itself.
-
-    Attributes:
-        text: The text as it was recorded, with the value in it.
-        value: The part of it that varies.
-        pattern: What else may stand there, as a regular expression; the same value in all places.
-    """
-
-    text: str = Field(min_length=1)
-    value: str = Field(min_length=1)
-    pattern: str = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _value_in_text(self) -> Varying:
-        if self.value not in self.text:
-            msg = "the value does not stand in the text"
-            raise ValueError(msg)
-        return self
 
 
 class KnownServer(Frozen):

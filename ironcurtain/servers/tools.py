@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ironcurtain.errors import IronCurtainError, ServerFailedError, raise_all
 from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.model.plain_schemas import DIALECTS
+from ironcurtain.model.varying import Varying, settled, texts_of
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
+from ironcurtain.system.structs import AbstractStruct
 from ironcurtain.system.text import quoted, visible
 
 _DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples", "example"})
@@ -112,6 +114,7 @@ class ToolListing(Frozen):
         output_schema: JSON Schema of its structured results, where it has one: untrusted and not checked.
         annotations: The server's hints (`readOnlyHint`, …): untrusted, shown to the annotator only.
         listing_digest: Digest of all that a client is told of the tool; None where that is not known.
+        told: All that a client is told of it, as the protocol writes it; None where that is not known.
     """
 
     name: str
@@ -120,6 +123,7 @@ class ToolListing(Frozen):
     output_schema: dict[str, JsonValue] | None = None
     annotations: dict[str, JsonValue] = Field(default_factory=dict)
     listing_digest: str | None = None
+    told: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
 
     @classmethod
     def of(cls, told: Mapping[str, JsonValue]) -> ToolListing:
@@ -132,12 +136,81 @@ class ToolListing(Frozen):
                 "output_schema": told.get("outputSchema"),
                 "annotations": told.get("annotations") or {},
                 "listing_digest": json_text.digest(told),
+                "told": dict(told),
             }
         )
 
+    def settled(self, varying: Sequence[Varying]) -> ToolListing:
+        """Return the tool with its texts that vary as they were recorded."""
+        told = self.told or {"description": self.description, "inputSchema": self.input_schema}
+        now = settled(told, varying)
+        if now == told:
+            return self
+        if self.told is not None:
+            return ToolListing.of(now)
+        # The digest was of what is not known any more.
+        texts = {"description": now["description"], "input_schema": now["inputSchema"]}
+        return self.model_copy(update={**texts, "listing_digest": None})
 
-Tools = dict[str, tuple[ToolListing, ...]]
-"""The tools of each server, by server name, sorted by name."""
+
+class ToldBeside(Frozen):
+    """What a server tells clients beside its tools: untrusted.
+
+    Attributes:
+        instructions: For the model; empty where it gives none.
+        prompts: All that clients are told of each prompt, as the protocol writes it.
+    """
+
+    instructions: str = ""
+    prompts: tuple[dict[str, JsonValue], ...] = ()
+
+    def settled(self, varying: Sequence[Varying]) -> ToldBeside:
+        """Return it with its texts that vary as they were recorded."""
+        instructions = settled({"description": self.instructions}, varying)["description"]
+        prompts = tuple(settled(prompt, varying) for prompt in self.prompts)
+        return ToldBeside(instructions=str(instructions), prompts=prompts)
+
+
+class ListedServer(AbstractStruct, Sequence[ToolListing]):
+    """A server's tools, sorted by name, with what it tells beside them.
+
+    Attributes:
+        tools: The tools.
+        beside: The rest; None where it was not read.
+    """
+
+    tools: tuple[ToolListing, ...] = ()
+    beside: ToldBeside | None = None
+
+    def __len__(self) -> int:
+        """Return the number of tools."""
+        return len(self.tools)
+
+    @overload
+    def __getitem__(self, place: int) -> ToolListing: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[ToolListing]: ...
+
+    def __getitem__(self, place: int | slice) -> ToolListing | Sequence[ToolListing]:
+        """Return a tool by its place."""
+        return self.tools[place]
+
+    @property
+    def texts(self) -> str:
+        """All descriptions and titles, one below the other."""
+        told = [tool.told or {"description": tool.description, "s": tool.input_schema} for tool in self.tools]
+        beside = self.beside or ToldBeside()
+        return "\n".join(texts_of([*told, *beside.prompts, {"description": beside.instructions}]))
+
+    def settled(self, varying: Sequence[Varying]) -> ListedServer:
+        """Return the server with its texts that vary as they were recorded."""
+        beside = self.beside.settled(varying) if self.beside is not None else None
+        return ListedServer(tuple(tool.settled(varying) for tool in self.tools), beside)
+
+
+Tools = dict[str, ListedServer]
+"""Each server as it was listed, by its name."""
 
 
 def tool_digest(tool: ToolListing) -> str:
@@ -203,9 +276,11 @@ class SavedTools(BaseModel):
 
     format: Literal["ironcurtain/tools/v1"] = "ironcurtain/tools/v1"
     tools: tuple[_SavedTool, ...]
+    instructions: str | None = None
+    prompts: tuple[dict[str, JsonValue], ...] | None = None
 
 
-def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> tuple[ToolListing, ...]:
+def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> ListedServer:
     """Read a saved tool list, held to the same rules as a live one; `known` as in `check_tools`.
 
     Raises:
@@ -225,10 +300,12 @@ def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> tu
         for tool in saved.tools
     )
     raise_all(check_tools(f"{server} ({path})", tools, known))
-    return tools
+    if saved.instructions is None or saved.prompts is None:
+        return ListedServer(tools)
+    return ListedServer(tools, ToldBeside(instructions=saved.instructions, prompts=saved.prompts))
 
 
-def saved_document(tools: Iterable[ToolListing]) -> dict[str, JsonValue]:
+def saved_document(server: ListedServer) -> dict[str, JsonValue]:
     """Return the document that `read_saved_tools` reads, for writing as JSON."""
     return {
         "format": "ironcurtain/tools/v1",
@@ -241,6 +318,7 @@ def saved_document(tools: Iterable[ToolListing]) -> dict[str, JsonValue]:
                 "annotations": tool.annotations,
                 **({"listingDigest": tool.listing_digest} if tool.listing_digest else {}),
             }
-            for tool in tools
+            for tool in server
         ],
+        **(server.beside.model_dump(mode="json") if server.beside is not None else {}),
     }

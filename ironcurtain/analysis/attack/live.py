@@ -31,7 +31,8 @@ from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.roles import Registry
-from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
+from ironcurtain.enforcement.proxy.surroundings import policy_roots
+from ironcurtain.enforcement.proxy.upstream.roots import root_of
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import reach_of
@@ -257,7 +258,8 @@ class _Attack:
 
         async def roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001 - the SDK names it
             resolver = Resolver(ThisHost(home=self._scratch.home), home=self._scratch.home)
-            return policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
+            found = policy_roots(reach_of(self._content, server), self._scratch.sandbox, resolver)
+            return ListRootsResult(roots=[*map(root_of, found)])
 
         streams = launcher.connect(
             server,

@@ -9,23 +9,26 @@ A server that was not read, and a tool without a digest, are reported as such, n
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
 
-from ironcurtain.analysis.drift.report import ChangedArguments, DriftedTool, DriftReport, TouchedRule
+from ironcurtain.analysis.drift.report import (
+    ChangedArguments,
+    DriftedText,
+    DriftedTool,
+    DriftReport,
+    TouchedRule,
+)
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import load_policies
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.matrix.matrix import tool_table
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.decide import is_drifted
-from ironcurtain.decision.reserved_tools import is_reserved
+from ironcurtain.decision.comparison import Deviation, compare
 from ironcurtain.engine.command import OpaCommand
-from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import If
 from ironcurtain.model.scenarios import DescribedWorld
-from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
+from ironcurtain.servers.tools import ToolListing, Tools
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 
@@ -33,36 +36,42 @@ Reader = Callable[[str, ToolListing], Iterable[str]]
 """Says what in a tool's texts speaks to the model, given its server's name."""
 
 
-def drift(content: PolicyContent, live: Tools, suspicions: Reader) -> DriftReport:
-    """Compare live tools with the annotations of a policy; no engine is asked.
+def drift(
+    content: PolicyContent, live: Tools, suspicions: Reader, recorded: Tools | None = None
+) -> DriftReport:
+    """Compare live servers with the annotations of a policy; no engine is asked.
 
     Args:
         content: The policy.
-        live: The tools of the servers that were read; the policy's other servers count as unread.
+        live: The servers that were read; the policy's other servers count as unread.
         suspicions: Reads the texts of tools that changed.
+        recorded: What the servers listed when they were annotated, to quote from.
     """
     drifted: list[DriftedTool] = []
+    beside: list[DriftedText] = []
+    undigested: list[str] = []
     unpinned: list[str] = []
     unchanged = 0
     for server, listed in sorted(live.items()):
-        known = {
-            name: tool for (of, name), tool in content.tools.items() if of == server and not is_reserved(tool)
-        }
+        annotated = content.annotations.servers.get(server)
+        found = compare(annotated, listed, (recorded or {}).get(server))
         now = {tool.name: tool for tool in listed}
-        for name in sorted(known.keys() | now.keys()):
-            drifted_tool = _compared(server, name, known.get(name), now.get(name))
-            if drifted_tool is not None:
-                texts = tuple(suspicions(server, now[name])) if name in now else ()
-                drifted.append(drifted_tool.model_copy(update={"texts": texts}))
-            elif known[name].schema_digest is None:
-                unpinned.append(f"{server}/{name}")
+        for each in found.deviations:
+            if each.what == "tool":
+                texts = tuple(suspicions(server, now[each.name])) if each.name in now else ()
+                drifted.append(_drifted(server, each, content, now.get(each.name), texts))
             else:
-                unchanged += 1
+                beside.append(DriftedText(server=server, deviation=each))
+        undigested += [f"{server}/{each.name}" for each in found.undigested]
+        unpinned += [f"{server}/{what}" for what in found.unpinned]
+        unchanged += found.unchanged
     return DriftReport(
         revision=content.revision,
         tools=tuple(drifted),
         unchanged=unchanged,
-        unpinned=tuple(unpinned),
+        beside=tuple(beside),
+        unpinned=tuple(undigested),
+        unpinned_beside=tuple(unpinned),
         unread=tuple(sorted(content.annotations.servers.keys() - live.keys())),
     )
 
@@ -84,37 +93,24 @@ def touched(report: DriftReport, bundle: Bundle, world: DescribedWorld, opa: Opa
     return report.model_copy(update={"tools": tools})
 
 
-def _compared(
-    server: str, name: str, known: ToolAnnotation | None, now: ToolListing | None
-) -> DriftedTool | None:
-    """Return how a tool changed; None if it did not, or if its annotation does not say what it was."""
-    if known is None:
-        return DriftedTool(server=server, tool=name, kind="added")
-    if now is None:
-        return DriftedTool(server=server, tool=name, kind="gone")
-    if known.schema_digest is None or not is_drifted(known, tool_digest(now), now.listing_digest):
-        return None
+def _drifted(
+    server: str, found: Deviation, content: PolicyContent, now: ToolListing | None, texts: tuple[str, ...]
+) -> DriftedTool:
+    assert found.kind != "undigested"  # noqa: S101 - these are told apart
+    known = content.annotations.find(server, found.name)
+    arguments = ChangedArguments()
+    if found.kind == "changed" and known is not None and now is not None:
+        arguments = changed_arguments(known.input_schema or {}, now.input_schema)
     return DriftedTool(
         server=server,
-        tool=name,
-        kind="changed",
-        changed=tuple(_changed(known, now)),
-        arguments=changed_arguments(known.input_schema or {}, now.input_schema),
+        tool=found.name,
+        kind=found.kind,
+        changed=found.changed,
+        difference=found.difference,
+        varying=found.varying,
+        arguments=arguments,
+        texts=texts,
     )
-
-
-def _changed(
-    known: ToolAnnotation, now: ToolListing
-) -> Iterator[Literal["description", "schema", "listing"]]:
-    """Yield what is different. The old description is not kept, but the digest tells whether it changed."""
-    if tool_digest(now) == known.schema_digest:
-        yield "listing"
-        return
-    pinned = now.model_copy(update={"input_schema": known.input_schema or {}})
-    if known.input_schema is None or tool_digest(pinned) != known.schema_digest:
-        yield "description"
-    if known.input_schema != now.input_schema:
-        yield "schema"
 
 
 def changed_arguments(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> ChangedArguments:

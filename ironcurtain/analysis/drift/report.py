@@ -9,6 +9,8 @@ from pydantic import Field
 
 from ironcurtain.analysis.matrix.report import Row
 from ironcurtain.analysis.matrix.text import exactness_mark, outcome_words, places
+from ironcurtain.decision.comparison import Deviation, Part, confirm_line, reason, remedy
+from ironcurtain.model.varying import Varying
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen, ServerName
 from ironcurtain.system.text import counted, printable, visible
@@ -43,6 +45,9 @@ class DriftedTool(Frozen):
         kind: `added` has no annotation, `gone` is not listed any more, `changed` has another digest.
         changed: What of a changed tool is different; `listing` is whatever else clients are told: title,
             hints, output schema, icons.
+        difference: The first place where its text or schema differs, quoted; empty where the annotated text
+            is not there.
+        varying: What to confirm where its description depends on where the server runs, if that suffices.
         texts: What in the live texts speaks to the model or hides characters, quoted.
         rows: What the policy decides about the tool as it was annotated; empty for a new one.
     """
@@ -50,11 +55,20 @@ class DriftedTool(Frozen):
     server: ServerName
     tool: str
     kind: Literal["added", "gone", "changed"]
-    changed: tuple[Literal["description", "schema", "listing"], ...] = ()
+    changed: tuple[Part, ...] = ()
+    difference: str = ""
+    varying: Varying | None = None
     arguments: ChangedArguments = ChangedArguments()
     texts: tuple[str, ...] = ()
     rules: tuple[TouchedRule, ...] = ()
     rows: tuple[Row, ...] = ()
+
+
+class DriftedText(Frozen):
+    """Instructions or a prompt of a server that are not as they were annotated."""
+
+    server: ServerName
+    deviation: Deviation
 
 
 class DriftReport(Frozen):
@@ -64,7 +78,10 @@ class DriftReport(Frozen):
         revision: The policy's.
         tools: The tools that changed; enforcement denies all their calls until they are annotated again.
         unchanged: How many tools are as they were annotated; these go on.
+        beside: Instructions and prompts that changed; clients do not get them.
         unpinned: Tools (`SERVER/TOOL`) whose annotation holds no digest, so that nobody can tell.
+        unpinned_beside: Instructions and prompts (`SERVER/instructions`) that were not read when the server
+            was annotated; clients get them as they are.
         unread: Servers of the policy that were not read.
     """
 
@@ -72,8 +89,15 @@ class DriftReport(Frozen):
     revision: str
     tools: tuple[DriftedTool, ...]
     unchanged: int
+    beside: tuple[DriftedText, ...] = ()
     unpinned: tuple[str, ...] = ()
+    unpinned_beside: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+
+    @property
+    def is_drifted(self) -> bool:
+        """Whether anything is not as it was annotated."""
+        return bool(self.tools or self.beside)
 
 
 _FATE = {
@@ -89,13 +113,26 @@ def text_lines(report: DriftReport) -> Iterator[str]:
         fate = _FATE[tool.kind].format(changed=" and ".join(tool.changed))
         yield f"{tool.server}/{visible(tool.tool)} {fate}"
         yield from (f"    {line}" for line in _details(tool))
+    for text in report.beside:
+        what = {"added": "is new", "gone": "is gone", "changed": reason(text.deviation)}[text.deviation.kind]
+        yield f"{text.server}: {text.deviation.shown}: {what}"
+        if text.deviation.kind == "changed":
+            yield f"    {remedy(text.server, text.deviation)}"
     yield from (f"unpinned: {visible(tool)}: its annotation holds no digest" for tool in report.unpinned)
+    yield from (
+        f"unpinned: {visible(what)}: not read when the server was annotated; compile again to pin it"
+        for what in report.unpinned_beside
+    )
     yield from (f"not read: {server}" for server in report.unread)
     yield f"{counted(len(report.tools), 'tool')} drifted, {report.unchanged} as annotated"
 
 
 def _details(tool: DriftedTool) -> Iterator[str]:
     yield from (f"WARNING: {printable(text)}" for text in tool.texts)
+    if tool.difference:
+        yield f"differs: {printable(tool.difference)}"
+    if tool.varying is not None:
+        yield confirm_line(tool.server, tool.varying)
     yield from argument_lines(tool.arguments)
     would = "would be judged by" if tool.kind == "added" else "rule"
     for rule in tool.rules:

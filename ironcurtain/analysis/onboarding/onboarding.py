@@ -20,6 +20,7 @@ from ironcurtain.analysis.onboarding.report import NewTool, Onboarding, ToolStat
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.compiler.render.custom_modules import check_modules, read_modules
+from ironcurtain.decision.decide import is_drifted
 from ironcurtain.decision.reserved_tools import with_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.engine.command import OpaCommand
@@ -115,7 +116,7 @@ def onboarding_report(
     tools = []
     for tool in annotations.servers[name].tools:
         old = rules.annotations.find(name, tool.tool) if rules is not None else None
-        same = old is not None and old.schema_digest == tool.schema_digest
+        same = old is not None and not is_drifted(old, tool.schema_digest, tool.listing_digest)
         status: ToolStatus = "new" if old is None else "known" if same else "changed"
         tools.append(NewTool(tool=tool.tool, status=status, rows=rows.get(tool.tool, ())))
     compiled = bool(tools) and all(tool.status == "known" for tool in tools)

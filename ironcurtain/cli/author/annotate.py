@@ -96,10 +96,11 @@ def annotate_tools(
     from ironcurtain.servers.declared import declared_annotations
     from ironcurtain.servers.permitted import project_servers
 
+    confirmations = _confirmations(project.path("confirmations"), set(tools))
     annotated = annotate(
-        tools,
+        confirmations.settled(tools),
         project.settings.roles,
-        _confirmations(project.path("confirmations"), set(tools)),
+        confirmations,
         _book(project, model, ledger, locked=locked),
         previous=_previous(project.path("output"), set(tools)),
         known=shipped_collection(),

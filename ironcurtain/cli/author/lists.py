@@ -181,6 +181,7 @@ def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) 
     from ironcurtain.cli.author.authoring import project_clauses
     from ironcurtain.cli.run.fetching import server_launcher
     from ironcurtain.compiler.lists.resolve import ListContext
+    from ironcurtain.decision.comparison import as_annotated
     from ironcurtain.decision.roles import Registry
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.permitted import project_servers
@@ -188,12 +189,14 @@ def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) 
     from ironcurtain.system.files import load
 
     servers, launcher = project_servers(project.path("servers")), server_launcher()
-    annotations = project.path("output") / "tool-annotations.json"
+    file = project.path("output") / "tool-annotations.json"
+    annotations = load(file, Annotations) if file.exists() else None
+    tools = list_tools(servers, launcher)
     return ListContext(
         servers=servers,
-        tools=list_tools(servers, launcher),
+        tools=as_annotated(tools, annotations) if annotations is not None else tools,
         launcher=launcher,
-        annotations=load(annotations, Annotations) if annotations.exists() else None,
+        annotations=annotations,
         clauses=project_clauses(project),
         registry=Registry(project.settings.roles),
         confirmed=frozenset(confirm),

@@ -37,12 +37,14 @@ class PolicyRead(Struct):
     """A policy as it lies on disk.
 
     Attributes:
+        place: Where the bundle lies.
         project: The project that the bundle belongs to, or one with default settings.
         world: The world that the scenarios assume.
         scenarios: The scenarios; None if there are none.
     """
 
     bundle: Bundle
+    place: Path
     project: Project
     world: DescribedWorld
     scenarios: tuple[Scenario, ...] | None
@@ -93,7 +95,9 @@ def read_policy(
     path = bundle if bundle is not None else _bundle_of(project, BUNDLE)
     read = read_rendered(path, **trust)
     assumed = single_calls(assumed_scenarios(path, scenarios), read)
-    return PolicyRead(read, project, assumed.world, None if assumed is _NONE else assumed.scenarios)
+    return PolicyRead(
+        read, Path(path), project, assumed.world, None if assumed is _NONE else assumed.scenarios
+    )
 
 
 def bundle_or_project(bundle: str | None, config: str | None = None, name: str = BUNDLE) -> str:

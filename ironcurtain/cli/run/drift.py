@@ -27,6 +27,7 @@ from ironcurtain.errors import Exit, raise_all
 @bundle_argument()
 @CONFIG
 @click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
+@click.option("--sandbox", metavar="DIR", help="The workspace, as the proxy is given it.")
 @WORLD
 @click.option("--timeout", type=Number(1), default=60.0, show_default=True, help="Seconds for each server.")
 @FORMAT
@@ -39,6 +40,7 @@ def command(
     bundle: str | None,
     config: str | None,
     servers: str | None,
+    sandbox: str | None,
     scenarios: str | None,
     timeout: float,
     format_: str,
@@ -46,38 +48,45 @@ def command(
     quiet: bool,
     **trust: Unpack[TrustOptions],
 ) -> Exit:
-    """List the tools of live servers that changed since they were annotated.
+    """List what live servers tell otherwise than when they were annotated: tools, prompts, instructions.
 
-    Reads the tool lists and compares what each tool tells clients (description and schema, and the rest where
-    the annotation pins it) with the digests in the bundle. For each tool that was changed, added or removed
-    it reports what changed, which rules and cells of the policy are affected, and which of its texts address
-    the model. Enforcement denies exactly these tools until they are annotated again.
+    Starts the servers as the proxy does, in the same sandbox, and compares what each tool tells clients
+    (description and schema, and the rest where the annotation pins it), their prompts and their instructions
+    with the digests in the bundle. For each tool that was changed, added or removed it reports what changed,
+    which rules and cells of the policy are affected, and which of its texts address the model. Enforcement
+    denies exactly these tools until they are annotated again.
 
     \b
     Examples:
       ironcurtain drift
+      ironcurtain drift --sandbox ~/work
       ironcurtain drift --server github --format json
 
     \b
-    Exit: 0 no drift, 1 a tool drifted, 2 wrong options or files,
+    Exit: 0 no drift, 1 something drifted, 2 wrong options or files,
     3 a server cannot be read, or the bundle or the engine fails.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.analysis.drift.drift import drift, touched
     from ironcurtain.analysis.drift.report import text_lines
     from ironcurtain.bundle.content import PolicyContent
     from ironcurtain.cli.review.policy_argument import opa_command, read_policy
-    from ironcurtain.cli.run.fetching import server_launcher
+    from ironcurtain.cli.run.fetching import say
     from ironcurtain.compiler.annotate.tool_texts import text_findings
+    from ironcurtain.enforcement.proxy.surroundings import list_as_proxied
     from ironcurtain.servers.permitted import project_servers
-    from ironcurtain.servers.tool_lists.listing import list_reachable
+    from ironcurtain.servers.tool_lists.published import recorded_server
 
     policy = read_policy(bundle, config, scenarios, **trust)
     configured = project_servers(Path(servers) if servers is not None else policy.project.path("servers"))
-    live, failed = list_reachable(configured, server_launcher(), only=only or None, timeout=timeout)
-    report = drift(PolicyContent.of(policy.bundle), live, text_findings)
+    live, failed = list_as_proxied(
+        policy.bundle, policy.place, configured, say, sandbox=sandbox, only=only or None, timeout=timeout
+    )
+    found = {server: recorded_server(policy.place.parent, server) for server in live}
+    recorded = {server: listed for server, listed in found.items() if listed is not None}
+    report = drift(PolicyContent.of(policy.bundle), live, text_findings, recorded)
     if report.tools:
         report = touched(report, policy.bundle, policy.world, opa_command(opa))
-    if format_ == "json" or report.tools or not quiet:
+    if format_ == "json" or report.is_drifted or not quiet:
         print_result(report, text_lines(report), format_)
     raise_all([error for errors in failed.values() for error in errors])
-    return Exit.NO if report.tools else Exit.YES
+    return Exit.NO if report.is_drifted else Exit.YES

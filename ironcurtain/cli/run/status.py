@@ -70,7 +70,9 @@ def _lines(proxy: ProxyStatus) -> Iterator[str]:
     if proxy.http is not None:
         yield f"  listens on {proxy.http}"
     yield from (f"  node {node.url}: {'serves' if node.serves else node.reason}" for node in proxy.nodes)
-    yield from (f"  {_server(server)}" for server in proxy.servers)
+    for server in proxy.servers:
+        yield f"  {_server(server)}"
+        yield from (f"    {sentence}" for sentence in server.withheld)
 
 
 def _server(server: ServerStatus) -> str:

@@ -25,6 +25,7 @@ from ironcurtain.compiler.annotate.questions import (
 from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.compiler.llm.question import MANUAL, Answer, Question
 from ironcurtain.compiler.questions.answers import AnswerCache, BatchedQuestion
+from ironcurtain.decision.comparison import instructions_digest, prompt_digest
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnnotationError, raise_all
 from ironcurtain.model.annotations import (
@@ -35,7 +36,8 @@ from ironcurtain.model.annotations import (
     Shipped,
     ToolAnnotation,
 )
-from ironcurtain.servers.tools import Tools
+from ironcurtain.model.varying import Varying
+from ironcurtain.servers.tools import ToldBeside, Tools
 from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
@@ -74,7 +76,7 @@ def annotate(
     """Annotate all tools of all servers; only tools without a kept or known answer are asked about.
 
     Args:
-        tools: The tool lists, by server.
+        tools: The tool lists, by server, as `Confirmations.settled` returns them.
         roles: Identifier roles that the project adds.
         confirmations: What people confirmed.
         cache: Where answers come from.
@@ -109,14 +111,15 @@ def annotate(
         format="ironcurtain/annotations/v1",
         roles=tuple(roles),
         servers={
-            server: ServerAnnotations(tools=tuple(annotated)) for server, annotated in by_server.items()
+            server: _server(tuple(annotated), confirmations.varying_of(server), tools[server].beside)
+            for server, annotated in by_server.items()
         },
     )
     notes += _shipped_notes(annotations, known)
     _check_confirmations(annotations, confirmations)
     check_annotations(annotations, registry)
     if previous is not None:
-        notes += drift_notes(previous, annotations)
+        notes += drift_notes(previous, tools)
         raise_all(unconfirmed_weakenings(previous, annotations, confirmations))
     proposals = open_proposals(listed, answers, confirmations)
     proposed = {
@@ -127,6 +130,18 @@ def annotate(
     raise_all(check_heuristics(annotations, registry, proposed))
     notes += heuristic_notes(annotations, registry)
     return Annotated(annotations, tuple(notes), proposals)
+
+
+def _server(
+    annotated: tuple[ToolAnnotation, ...], varying: tuple[Varying, ...], beside: ToldBeside | None
+) -> ServerAnnotations:
+    """Return a server's annotations, with digests of its instructions and prompts, where these were read."""
+    texts = {"varying": varying} if varying else {}
+    pins = {}
+    if beside is not None:
+        prompts = {str(told.get("name")): prompt_digest(told) for told in beside.prompts}
+        pins = {"instructions": instructions_digest(beside.instructions), "prompts": prompts}
+    return ServerAnnotations.model_validate({"tools": annotated, **texts, **pins})
 
 
 def _annotated(

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.load.clauses import PlacedClause
+from ironcurtain.decision.comparison import FATES, compare
 from ironcurtain.decision.reserved_tools import RESERVED, with_listed, without_reserved
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import IronCurtainError, UnconfirmedAnnotationError
 from ironcurtain.model.annotations import Annotations, Argument, ToolAnnotation
+from ironcurtain.servers.tools import ListedServer, Tools
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
 from ironcurtain.system.text import quoted, visible
@@ -56,22 +58,22 @@ def annotation_digest(tool: ToolAnnotation) -> str:
     return json_text.digest(meaning)
 
 
-def drift_notes(old: Annotations, new: Annotations) -> list[str]:
-    """Return a line for each tool that changed since it was annotated, and for those that came or went."""
+def drift_notes(old: Annotations, tools: Tools) -> list[str]:
+    """Return a line for whatever changed since servers were annotated, and for tools that came or went."""
     notes = []
-    for server in sorted(old.servers.keys() | new.servers.keys()):
-        before, after = _by_name(old, server), _by_name(new, server)
-        for what, names in (
-            ("are new", after.keys() - before.keys()),
-            ("are gone", before.keys() - after.keys()),
-        ):
+    for server in sorted(old.servers.keys() | tools.keys()):
+        found = compare(old.servers.get(server), tools.get(server, ListedServer())).deviations
+        for kind in ("added", "gone"):
+            names = [each.name for each in found if each.kind == kind and each.what == "tool"]
             if names:
-                notes.append(f"{server}: tools that {what}: {_several(sorted(names))}")
-        for name in sorted(before.keys() & after.keys()):
-            was, is_ = before[name], after[name]
-            if was.schema_digest is not None and was.schema_digest != is_.schema_digest:
-                what = "description" if was.input_schema == is_.input_schema else "input schema"
-                notes.append(f"{server}: the {what} of {quoted(name)} changed since it was annotated")
+                what = "new" if kind == "added" else "gone"
+                notes.append(f"{server}: tools that are {what}: {_several(names)}")
+        for each in found:
+            if each.what == "tool" and each.kind == "changed":
+                what = " and ".join(each.changed)
+                notes.append(f"{server}: the {what} of {quoted(each.name)} changed since it was annotated")
+            elif each.what != "tool":
+                notes.append(f"{server}: {each.shown}: {FATES[each.kind]} since the server was annotated")
     return notes
 
 

@@ -11,7 +11,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from ironcurtain.errors import AnnotationError, raise_all
+from ironcurtain.model.varying import Varying
+from ironcurtain.servers.tools import Tools
 from ironcurtain.system.frozen import Digest, Frozen, ServerName, Slug
+from ironcurtain.system.text import quoted
 
 
 class ConfirmedTool(Frozen):
@@ -64,12 +68,44 @@ class ConfirmedRules(Frozen):
     reason: str = Field(min_length=1)
 
 
+class ConfirmedText(Varying):
+    """A person's word that a text of a server depends on where the server runs.
+
+    All around the text stays pinned by the digests, so the word holds as long as the text is there.
+    """
+
+    server: ServerName
+    by: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+
+    @property
+    def varying(self) -> Varying:
+        """The text alone."""
+        return Varying(text=self.text, value=self.value, pattern=self.pattern)
+
+
 class Confirmations(Frozen):
     """The whole file."""
 
     format: Literal["ironcurtain/confirmations/v1"] = "ironcurtain/confirmations/v1"
     confirmed: tuple[ConfirmedTool, ...] = ()
     rules: tuple[ConfirmedRule | ConfirmedRules, ...] = ()
+    varying: tuple[ConfirmedText, ...] = ()
+
+    def varying_of(self, server: str) -> tuple[Varying, ...]:
+        """Return the texts of a server that depend on where it runs."""
+        return tuple(entry.varying for entry in self.varying if entry.server == server)
+
+    def settled(self, tools: Tools) -> Tools:
+        """Return listed servers with these texts as they were recorded, wherever they were listed.
+
+        Raises:
+            AnnotationError: For each text that the server does not have, or whose pattern takes more than
+                the value.
+        """
+        now = {server: listed.settled(self.varying_of(server)) for server, listed in tools.items()}
+        raise_all([error for entry in self.varying for error in _mistakes(entry, tools, now)])
+        return now
 
     def of_tool(self, server: str, tool: str, schema_digest: str | None) -> tuple[ConfirmedTool, ...]:
         """Return the entries about a tool as it is now."""
@@ -86,6 +122,20 @@ class Confirmations(Frozen):
     def confirmed_rules(self) -> tuple[tuple[str, str], ...]:
         """The name and the digest of each rule that is confirmed, whatever the form of its entry."""
         return tuple(pair for entry in self.rules for pair in _named(entry))
+
+
+def _mistakes(entry: ConfirmedText, tools: Tools, now: Tools) -> Iterator[AnnotationError]:
+    """Yield what is wrong with a text that is said to depend on where its server runs."""
+    if entry.server not in tools:
+        return  # it is not read now
+    where = f"confirmations.yaml, varying, {entry.server}"
+    if now[entry.server].settled((entry.varying,)) != now[entry.server]:
+        hint = "Write more of what follows the value into `text`, or a narrower pattern."
+        yield AnnotationError(
+            f"the pattern {quoted(entry.pattern)} takes more than the value", where=where, hint=hint
+        )
+    elif entry.text not in now[entry.server].texts:
+        yield AnnotationError(f"the server does not write {quoted(entry.text)}", where=where)
 
 
 def _named(entry: ConfirmedRule | ConfirmedRules) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ person is asked about it. A tool that differs is asked about, and shown what was
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +15,10 @@ from ironcurtain.compiler.annotate.schema_leaves import argument_schemas
 from ironcurtain.decision.roles import NONE, Registry
 from ironcurtain.model.annotations import Confirmation, ToolAnnotation
 from ironcurtain.model.known import KnownServer
-from ironcurtain.servers.tools import ToolListing, read_saved_tools, tool_digest
-from ironcurtain.system import json_text
+from ironcurtain.servers.tools import ListedServer, ToolListing, read_saved_tools, tool_digest
 from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
 
@@ -135,7 +132,7 @@ class KnownServers:
         annotation = self._by_digest[tool_digest(listed)][1]
         return ChangedTool(self._known(server, annotation), tuple(_differences(listed, tool)))
 
-    def listed(self, server: KnownServer, version: str) -> tuple[ToolListing, ...]:
+    def listed(self, server: KnownServer, version: str) -> ListedServer:
         """Return the tools of a version, as they were recorded."""
         if (server.server, version) not in self._lists:
             path = self._directory / LISTS / f"{server.server}-{version}.json"
@@ -145,7 +142,7 @@ class KnownServers:
         return self._lists[server.server, version]
 
     @cached_property
-    def _lists(self) -> dict[tuple[str, str], tuple[ToolListing, ...]]:
+    def _lists(self) -> dict[tuple[str, str], ListedServer]:
         return {}
 
     @cached_property
@@ -167,39 +164,14 @@ class KnownServers:
 
     def _varied(self, tool: ToolListing) -> tuple[KnownServer, ToolAnnotation] | None:
         """Find a tool that differs only in what each machine fills in for itself."""
-        for server in self.servers:
-            if server.varying is None or tool.name not in {each.tool for each in server.tools}:
-                continue
-            for version in server.versions:
-                for listed in self.listed(server, version):
-                    if listed.name == tool.name and _varied_pattern(server, listed).fullmatch(_text(tool)):
-                        return self._by_digest[tool_digest(listed)]
-        return None
+        varying = (server.varying for server in self.servers if server.varying is not None)
+        digests = (tool_digest(tool.settled((each,))) for each in varying)
+        return next((self._by_digest[digest] for digest in digests if digest in self._by_digest), None)
 
 
 def shipped_collection() -> KnownServers:
     """Return the collection that ships with the product."""
     return KnownServers(KNOWN_SERVERS)
-
-
-def _varied_pattern(server: KnownServer, listed: ToolListing) -> re.Pattern[str]:
-    """Return what a tool's text has to be, with the same value wherever the machine's own one stands."""
-    varying = server.varying
-    text = re.escape(_text(listed))
-    if varying is None:
-        return re.compile(text)
-    recorded = re.escape(varying.text)
-    head, _, tail = recorded.partition(re.escape(varying.value))
-    first, *others = text.split(recorded)
-    if not others:
-        return re.compile(text)
-    rest = f"{head}(?P=value){tail}".join(others)
-    return re.compile(f"{first}{head}(?P<value>{varying.pattern}){tail}{rest}")
-
-
-def _text(tool: ToolListing) -> str:
-    told: JsonSource = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-    return json_text.canonical(told).decode()
 
 
 def _is_like(recorded: ToolListing, tool: ToolListing) -> bool:

@@ -23,6 +23,7 @@ from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache, BatchedQuestion
 from ironcurtain.compiler.questions.schema_parts import read_answer
 from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.decide import is_drifted
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import IronCurtainError, ListError, OpenQuestionError, PatternError, raise_all
 from ironcurtain.model.annotations import Annotations
@@ -162,9 +163,10 @@ def candidates(context: ListContext) -> list[ListTool]:
 
 def _is_read_only(server: str, tool: ToolListing, context: ListContext) -> bool:
     annotation = context.annotations.find(server, tool.name) if context.annotations else None
-    annotated = annotation is not None and annotation.schema_digest == tool_digest(tool)
     return f"{server}/{tool.name}" in context.confirmed or (
-        annotated and annotation is not None and not annotation.side_effects
+        annotation is not None
+        and not annotation.side_effects
+        and not is_drifted(annotation, tool_digest(tool), tool.listing_digest)
     )
 
 

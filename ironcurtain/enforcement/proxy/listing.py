@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,12 +27,14 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
     from ironcurtain.policy import Policy
 
 _MAX_PAGES = 100
+_MOST_NAMED = 20
 _NARROWING_PATIENCE = 5.0
 
 P = TypeVar("P", bound=BaseModel)
@@ -132,19 +134,26 @@ class Listing:
                     shown.append(tool.model_copy(update=told))
         return shown
 
-    def count(self, server: str) -> tuple[int, int]:
-        """Return how many tools a server has listed, and how many of these are hidden."""
+    def count(self, server: str) -> tuple[int, int, tuple[str, ...]]:
+        """Return how many tools a server has listed, how many of these are hidden, and why."""
         inventory = self._manager.upstreams[server].inventory or ToolInventory()
-        shown = [self._shown_schema(server, tool, inventory) for tool in inventory.tools.values()]
-        return len(shown), shown.count(None)
+        hidden = [
+            name for name, t in inventory.tools.items() if self._shown_schema(server, t, inventory) is None
+        ]
+        found = [name for name in hidden if self._is_annotated(server, name, inventory)]
+        closed = f"hidden, because no call of them can be permitted: {_named(found)}"
+        why = (*self._manager.withheld.of(server), *([closed] if found else []))
+        return len(inventory.tools), len(hidden), why
+
+    def _is_annotated(self, server: str, tool: str, inventory: ToolInventory) -> bool:
+        known = self._manager.enforcer.policy.current.loaded.annotation(server, tool)
+        return known is not None and not is_drifted(known, inventory.digests[tool], inventory.listings[tool])
 
     def _shown_schema(self, server: str, tool: types.Tool, inventory: ToolInventory) -> dict[str, Any] | None:
         """Return the input schema to show; None for a tool of which no call could be permitted."""
-        known = self._manager.enforcer.policy.current.loaded.annotation(server, tool.name)
         if self._manager.enforcer.observe:
             return tool.input_schema
-        digests = inventory.digests[tool.name], inventory.listings[tool.name]
-        if known is None or is_drifted(known, *digests):
+        if not self._is_annotated(server, tool.name, inventory):
             return None
         narrowed = self._narrowed.find(server, tool.name)
         if narrowed is not None and not narrowed.reachable:
@@ -154,9 +163,31 @@ class Listing:
         )
 
     async def prompts(self) -> list[types.Prompt]:
-        """Return all prompts, named `server__prompt`."""
-        found = self._all("prompts", types.ListPromptsRequest, types.Prompt)
-        return [p.model_copy(update={"name": endpoint_name(server, p.name)}) async for server, p in found]
+        """Return all prompts that are what was annotated, named `server__prompt`."""
+        found: dict[str, list[types.Prompt]] = {}
+        async for server, prompt in self._all("prompts", types.ListPromptsRequest, types.Prompt):
+            found.setdefault(server, []).append(prompt)
+        hidden = {server: await self._hidden_prompts(server, prompts) for server, prompts in found.items()}
+        return [
+            prompt.model_copy(update={"name": endpoint_name(server, prompt.name)})
+            for server, prompts in found.items()
+            for prompt in prompts
+            if prompt.name not in hidden[server]
+        ]
+
+    async def hides_prompt(self, server: str, name: str) -> bool:
+        """Tell whether a prompt of a server, as it lists it now, is not what was annotated."""
+        annotated = self._manager.withheld.annotated(server)
+        if annotated is None or annotated.prompts is None or self._manager.enforcer.observe:
+            return False
+        found = self._all("prompts", types.ListPromptsRequest, types.Prompt, only=server)
+        prompts = [prompt async for _, prompt in found]
+        listed = {prompt.name for prompt in prompts}
+        return name not in listed or name in await self._hidden_prompts(server, prompts)
+
+    async def _hidden_prompts(self, server: str, prompts: list[types.Prompt]) -> frozenset[str]:
+        told = [prompt.model_dump(mode="json", by_alias=True, exclude_none=True) for prompt in prompts]
+        return await self._manager.withheld.hidden_prompts(server, told)
 
     async def resources(self) -> list[types.Resource]:
         """Return all resources under their own URIs; of two servers with one URI, the first one has it."""
@@ -194,18 +225,23 @@ class Listing:
         return having[0] if len(having) == 1 else None
 
     async def _all(
-        self, key: str, request: Callable[..., types.ClientRequest], kind: type[P]
+        self, key: str, request: Callable[..., types.ClientRequest], kind: type[P], *, only: str = ""
     ) -> AsyncIterator[tuple[str, P]]:
-        """Yield what every server lists, once each has been tried; a server that fails to adds nothing."""
-        await self._manager.tried()
+        """Yield what every server, or one, lists, once tried; a server that fails to adds nothing."""
+        await self._manager.tried(*([only] if only else []))
         for name, upstream in self._manager.upstreams.items():
-            if not _has(upstream, "prompts" if key == "prompts" else "resources"):
+            if (only and name != only) or not _has(upstream, "prompts" if key == "prompts" else "resources"):
                 continue
             try:
                 for item in await _pages(upstream, key, request):
                     yield name, kind.model_validate(item, by_name=False)
             except (MCPError, UpstreamError, ValidationError) as error:
                 self._manager.say(f"server {name}: its {key} cannot be listed ({type(error).__name__})")
+
+
+def _named(tools: Sequence[str]) -> str:
+    more = len(tools) - _MOST_NAMED
+    return ", ".join(map(visible, tools[:_MOST_NAMED])) + (f" and {more:,} more" if more > 0 else "")
 
 
 async def _pages(

@@ -146,8 +146,12 @@ class McpEndpoint:
         )
 
     def _instructions(self) -> dict[str, str]:
-        """Return the servers' own instructions, each under its server's name."""
-        said = {name: upstream.instructions for name, upstream in self._manager.upstreams.items()}
+        """Return the servers' own instructions that are what was annotated, each under its server's name."""
+        withheld = self._manager.withheld
+        said = {
+            name: withheld.instructions(name, upstream.instructions or "")
+            for name, upstream in self._manager.upstreams.items()
+        }
         text = "\n\n".join(f"[{name}] {words}" for name, words in said.items() if words)
         return {"instructions": text} if text else {}
 
@@ -197,13 +201,13 @@ class McpEndpoint:
         return await self._reserved(context, params, ResourceRead(call))
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> ServerResult:
-        server, name = self._prompt(params.name)
+        server, name = await self._prompt(params.name)
         call = server_requests.get_prompt(server, name, params.arguments)
         return await self._reserved(context, params, PromptGet(call))
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> ServerResult:
         if isinstance(params.ref, types.PromptReference):
-            server, name = self._prompt(params.ref.name)
+            server, name = await self._prompt(params.ref.name)
             params = params.model_copy(update={"ref": params.ref.model_copy(update={"name": name})})
         else:
             server = await self._owner(params.ref.uri)
@@ -251,9 +255,9 @@ class McpEndpoint:
             raise MCPError(types.INVALID_PARAMS, f"No server has the resource {quoted(uri)}.")
         return owner
 
-    def _prompt(self, name: str) -> tuple[str, str]:
+    async def _prompt(self, name: str) -> tuple[str, str]:
         server, own = self._manager.route(name)
-        if not server:
+        if not server or await self._listing.hides_prompt(server, own):
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {quoted(name)}.")
         return server, own
 

@@ -128,7 +128,15 @@ async def serve(
             admission=Admission(gateways),
             outputs=outputs_of(ready.loaded.config, gateways),
         )
-        manager = UpstreamManager(ready.loaded.config, enforcer, launcher, Clients(), say, gateways=gateways)
+        manager = UpstreamManager(
+            ready.loaded.config,
+            enforcer,
+            launcher,
+            Clients(),
+            say,
+            gateways=gateways,
+            published=options.bundle.absolute().parent,
+        )
         with anyio.CancelScope(shield=True):
             started = first.recorder.event("start", revision=policy.revision, observe=options.observe)
             # Our own word, not a value of a call: it says which key the digests that follow are made with.

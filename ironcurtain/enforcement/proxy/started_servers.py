@@ -9,20 +9,16 @@ import hashlib
 import os
 from contextlib import AsyncExitStack
 from functools import partial
-from pathlib import Path
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.bundle.origin import origin
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import audit_directory, default_key_path, make_key, session_log
 from ironcurtain.enforcement.proxy.audit_options import AuditOptions
-from ironcurtain.enforcement.proxy.options import LoadedFiles, ProxyOptions, own_places
+from ironcurtain.enforcement.proxy.options import LoadedFiles, ProxyOptions
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
+from ironcurtain.enforcement.proxy.surroundings import sandbox_inputs
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
-from ironcurtain.enforcement.sandbox.profile import SandboxInputs
-from ironcurtain.enforcement.sandbox.reach.reach import reaches
 from ironcurtain.policy import Policy
-from ironcurtain.servers.config import ServerConfig, real_paths
 from ironcurtain.system.structs import Struct
 
 _MOST_SESSIONS = 9
@@ -54,34 +50,19 @@ async def start(options: ProxyOptions, loaded: LoadedFiles, stack: AsyncExitStac
     audit_options = AuditOptions(make_key(default_key_path()), options.audit_values, options.audit_redact)
     audit_options.check(policy)
     log = await _open_log(options, policy, audit_options.key, stack)
-    inputs = _sandbox_inputs(config, policy, options)
+    inputs = sandbox_inputs(
+        config,
+        PolicyContent.of(policy.bundle),
+        policy.loaded.deployment,
+        bundle=options.bundle,
+        files=options.files.values(),
+        observe=options.observe,
+    )
     launcher = await run_blocking(partial(SandboxLauncher.open, config, inputs))
     stack.push_async_callback(launcher.end_early)
     if options.http is None:  # there, nobody may come for hours
         await launcher.start_early()
     return StartedServers(audit_options, log, launcher)
-
-
-def _sandbox_inputs(config: ServerConfig, policy: Policy, options: ProxyOptions) -> SandboxInputs:
-    deployment, home = policy.loaded.deployment, Path(policy.loaded.deployment.home)
-    # `~` is what the policy takes it for; as it is written, the operating system would look for that name.
-    reached, asked = reaches(PolicyContent.of(policy.bundle), config.servers, observe=options.observe)
-    sandbox = (
-        real_paths([deployment.sandbox], home=home, directory=Path.cwd())
-        if deployment.sandbox is not None
-        else []
-    )
-    return SandboxInputs(
-        home=home,
-        workspace=next(iter(sandbox), None),
-        own=tuple(own_places()),
-        protected=tuple(map(Path, deployment.protected)),
-        directory=config.directory,
-        settings=config.sandbox.filesystem,
-        configuration=(*config.files, *options.files.values(), *origin(options.bundle, ())),
-        reaches=reached,
-        asked=asked,
-    )
 
 
 async def _open_log(options: ProxyOptions, policy: Policy, key: bytes, stack: AsyncExitStack) -> AuditLog:

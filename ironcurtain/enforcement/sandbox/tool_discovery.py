@@ -1,4 +1,4 @@
-"""Starting servers to read their tools or to call one: contained as behind the proxy, without a session."""
+"""Starting servers to read their tools or to call one: contained as behind the proxy."""
 
 from __future__ import annotations
 
@@ -22,18 +22,39 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-def contained_launcher(say: Callable[[str], None]) -> ServerLauncher:
+def without_policy(config: ServerConfig) -> SandboxInputs:
+    """Return what sandboxes are made from where no rule speaks of a server, and it has no session.
+
+    It sees nothing of the home but its own program, and can write its temporary directory, and what its
+    configuration names.
+    """
+    return SandboxInputs(
+        home=Path.home(),
+        workspace=None,
+        own=(user_directory(), Path.home() / CONFIGURATION_DIRECTORY),
+        protected=(config.path,),
+        directory=config.directory,
+        settings=config.sandbox.filesystem,
+        configuration=(config.path,),
+        reaches=dict.fromkeys(config.servers, NOTHING),
+    )
+
+
+def contained_launcher(
+    say: Callable[[str], None], inputs: Callable[[ServerConfig], SandboxInputs] = without_policy
+) -> ServerLauncher:
     """Return what starts servers as their configuration wants them contained, if a person permitted that.
 
-    No rule speaks of a server here, and it has no session: it sees nothing of the home but its own program,
-    and can write its temporary directory, and what its configuration names.
+    Args:
+        say: Told what has to be known of their sandboxes.
+        inputs: Returns what these are made from.
     """
 
     def make_ready(config: ServerConfig) -> Start:
         from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher  # noqa: PLC0415 - few commands start servers
 
         check_permitted(config, config.servers)
-        launcher = SandboxLauncher.open(config, _inputs(config))
+        launcher = SandboxLauncher.open(config, inputs(config))
         for note in launcher.notes():
             say(note)
 
@@ -53,16 +74,3 @@ def contained_launcher(say: Callable[[str], None]) -> ServerLauncher:
         return start
 
     return make_ready
-
-
-def _inputs(config: ServerConfig) -> SandboxInputs:
-    return SandboxInputs(
-        home=Path.home(),
-        workspace=None,
-        own=(user_directory(), Path.home() / CONFIGURATION_DIRECTORY),
-        protected=(config.path,),
-        directory=config.directory,
-        settings=config.sandbox.filesystem,
-        configuration=(config.path,),
-        reaches=dict.fromkeys(config.servers, NOTHING),
-    )

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ironcurtain.analysis.drift.drift import drift
@@ -15,6 +15,8 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.domain import open_domain
 from ironcurtain.bundle.signing.keys import read_public_key
 from ironcurtain.compiler.annotate.tool_texts import text_findings
+from ironcurtain.decision.comparison import confirm_line, withheld_words
+from ironcurtain.enforcement.proxy.surroundings import list_as_proxied
 from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, ProgramSurvey, survey
@@ -24,10 +26,14 @@ from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
 from ironcurtain.enforcement.sandbox.report import offer_for
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import (
+    BundleIntegrityError,
+    BundleRelationError,
     ExtraMissingError,
     FetchError,
     GatewayError,
     IronCurtainError,
+    NewerFormatError,
+    RefusedRootError,
     SandboxMissingError,
     UnpermittedError,
 )
@@ -39,6 +45,7 @@ from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, real_paths
 from ironcurtain.servers.permitted import project_servers, unpermitted
 from ironcurtain.servers.tool_lists.listing import list_reachable
+from ironcurtain.servers.tool_lists.published import recorded_server
 from ironcurtain.servers.tools import Tools
 from ironcurtain.system.extras import need
 from ironcurtain.system.ownership import check_own
@@ -122,7 +129,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
         yield from failed("proxy", error)
     told: list[str] = []
     try:
-        live, broken = list_reachable(config, contained_launcher(told.append), timeout=installation.timeout)
+        live, broken = _live(installation, config, told.append)
     except SandboxMissingError:
         live, broken = _uncontained(installation, config)
     for name in config.servers:
@@ -146,6 +153,24 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
     yield from what_stands_open(config, Path.home())
     yield from _reach(installation, config)
     yield from _tried(told, config.path, str(Path.home().resolve()))
+
+
+def _live(
+    installation: Installation, config: ServerConfig, say: Callable[[str], None]
+) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
+    """Start the servers as the proxy does; without a bundle that can be used, as a compile does."""
+    try:
+        read = Bundle.read(installation.bundle)
+        return list_as_proxied(
+            read,
+            installation.bundle,
+            config,
+            say,
+            sandbox=installation.workspace,
+            timeout=installation.timeout,
+        )
+    except (BundleIntegrityError, NewerFormatError, RefusedRootError, BundleRelationError):
+        return list_reachable(config, contained_launcher(say), timeout=installation.timeout)
 
 
 def _lists(config: ServerConfig, name: str) -> str:
@@ -292,7 +317,9 @@ def _drift(installation: Installation, live: Tools) -> Iterator[Diagnosis]:
     except IronCurtainError:
         yield Diagnosis(name="drift", status="skip", what="the bundle cannot be read")
         return
-    report = drift(content, live, text_findings)
+    found = {server: recorded_server(installation.bundle.parent, server) for server in live}
+    recorded = {server: listed for server, listed in found.items() if listed is not None}
+    report = drift(content, live, text_findings, recorded)
     for one in report.tools:
         place = f"{one.server}/{visible(one.tool)}"
         told = "".join(f"; {printable(text)}" for text in one.texts)
@@ -302,9 +329,21 @@ def _drift(installation: Installation, live: Tools) -> Iterator[Diagnosis]:
             yield Diagnosis(name="drift", status="warn", what=what, fix=fix)
         else:
             how = "is gone" if one.kind == "gone" else f"changed ({' and '.join(one.changed)})"
-            fix = "Read `ironcurtain drift`, then annotate and compile again."
-            yield Diagnosis(name="drift", status="fail", what=f"{place} {how} since{told}", fix=fix)
-    if not report.tools:
+            hidden = "" if one.kind == "gone" else ", so the proxy hides it"
+            where = f": {printable(one.difference)}" if one.difference else ""
+            fix = "Read `ironcurtain drift`, then annotate and compile again"
+            fix += "." if one.kind == "gone" else f"; {confirm_line(one.server, one.varying)}."
+            what = f"{place} {how} since{hidden}{where}{told}"
+            yield Diagnosis(name="drift", status="fail", what=what, fix=fix)
+    for text in report.beside:
+        what = withheld_words(text.server, text.deviation)
+        shown = what or f"{text.server}: {text.deviation.shown} is gone"
+        fix = "Read it (`ironcurtain drift`), then annotate and compile."
+        yield Diagnosis(name="drift", status="fail" if what else "warn", what=shown, fix=fix)
+    for name in report.unpinned_beside:
+        what = f"{name}: not pinned, so clients get them whatever they say"
+        yield Diagnosis(name="drift", status="warn", what=what, fix="Compile again.")
+    if not report.is_drifted:
         yield Diagnosis(name="drift", status="ok", what=f"{report.unchanged} tools are as annotated")
 
 

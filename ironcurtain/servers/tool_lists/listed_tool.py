@@ -87,6 +87,36 @@ class ListedTool(_Told):
                 raise ValueError(f"the tool {quoted(self.name)} has {place}: {first['msg']}") from None
 
 
+class _PromptArgument(_Told):
+    name: str
+    title: str | None = None
+    description: str | None = None
+    required: bool | None = None
+
+
+class ListedPrompt(_Told):
+    """A prompt of a `prompts/list` result."""
+
+    name: str
+    title: str | None = None
+    description: str | None = None
+    arguments: list[_PromptArgument] | None = None
+    icons: list[_Icon] | None = None
+    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+
+    @property
+    def told(self) -> dict[str, JsonValue]:
+        """All that a client is told of it."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class PromptPage(_Told):
+    """One page of a list of prompts."""
+
+    prompts: list[ListedPrompt]
+    next_cursor: str | None = None
+
+
 class ToolPage(_Told):
     """One page of a tool list."""
 

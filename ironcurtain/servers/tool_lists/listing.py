@@ -14,8 +14,9 @@ from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.permitted import check_permitted, unpermitted
-from ironcurtain.servers.tool_lists.live import Outcomes, all_listed, list_each
-from ironcurtain.servers.tools import ToolListing, Tools, read_saved_tools
+from ironcurtain.servers.tool_lists.live import Outcomes, all_listed, list_each, no_rule_says_more
+from ironcurtain.servers.tool_lists.session import ClientSide
+from ironcurtain.servers.tools import ListedServer, Tools, read_saved_tools
 from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted
 
@@ -84,12 +85,12 @@ def is_started(server: Server, *, saved: bool = False) -> bool:
     return bool(server.command) and not server.gateway and not (saved and server.tools)
 
 
-def _declared(module: Path) -> tuple[ToolListing, ...]:
+def _declared(module: Path) -> ListedServer:
     from ironcurtain.gateway.gateway import load_gateway  # noqa: PLC0415 - few have one
     from ironcurtain.servers.declared import declared_listing  # noqa: PLC0415 - as above
 
     tools = load_gateway(module).tools.values()
-    return tuple(sorted(map(declared_listing, tools), key=lambda tool: tool.name))
+    return ListedServer(tuple(sorted(map(declared_listing, tools), key=lambda tool: tool.name)))
 
 
 def list_reachable(
@@ -98,6 +99,7 @@ def list_reachable(
     *,
     only: Iterable[str] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    client: Callable[[str], ClientSide] = no_rule_says_more,
 ) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
     """Read the tool lists of all servers (or of those named); one that fails does not hide the others.
 
@@ -106,6 +108,7 @@ def list_reachable(
         launcher: Starts the live ones.
         only: Names of the servers to read; all by default.
         timeout: Seconds for each live server.
+        client: What each live one is told of its client.
 
     Returns:
         The tools of those that could be read, and by name what is wrong with the others.
@@ -130,11 +133,12 @@ def list_reachable(
         except IronCurtainError as error:
             failed[name] = [error]
     if live:
-        for name, (errors, tools) in list_each(replace(config, servers=live), launcher, timeout).items():
+        chosen = replace(config, servers=live)
+        for name, (errors, tools) in list_each(chosen, launcher, timeout, client).items():
             if errors:
                 failed[name] = errors
             else:
-                found[name] = tuple(sorted(tools, key=lambda tool: tool.name))
+                found[name] = tools
     return dict(sorted(found.items())), failed
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 
 import anyio
 
@@ -12,11 +14,11 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, first_of, parameters
 from ironcurtain.servers.launching import ServerLauncher, Start
-from ironcurtain.servers.tool_lists.session import ServerAnswerError, open_session
-from ironcurtain.servers.tools import ToolListing, check_tools
+from ironcurtain.servers.tool_lists.session import ClientSide, ServerAnswerError, open_session
+from ironcurtain.servers.tools import ListedServer, Tools, check_tools
 from ironcurtain.system.text import visible
 
-Outcome = tuple[list[IronCurtainError], tuple[ToolListing, ...]]
+Outcome = tuple[list[IronCurtainError], ListedServer]
 """What is wrong with a server, and its tools; one of them is empty."""
 
 Outcomes = dict[str, Outcome]
@@ -34,7 +36,7 @@ class Listener(ABC):
         """Take a server's outcome; a later one, as of its end, replaces it."""
 
 
-def all_listed(config: ServerConfig, results: Outcomes) -> dict[str, tuple[ToolListing, ...]]:
+def all_listed(config: ServerConfig, results: Outcomes) -> Tools:
     """Return the tools of each server of a configuration, of which none may be wrong.
 
     Raises:
@@ -57,19 +59,30 @@ def _without_it(server: Server) -> str:
     )
 
 
-def list_each(config: ServerConfig, launcher: ServerLauncher, seconds: float) -> Outcomes:
+def no_rule_says_more(_server: str) -> ClientSide:
+    """Return what a server is told of its client where no policy is known."""
+    return ClientSide()
+
+
+def list_each(
+    config: ServerConfig,
+    launcher: ServerLauncher,
+    seconds: float,
+    client: Callable[[str], ClientSide] = no_rule_says_more,
+) -> Outcomes:
     """Start servers and return, for each, what is wrong with it and its tools; one of them is empty.
 
     Args:
         config: Servers that have a command, each.
         launcher: Starts them.
         seconds: Time for each server.
+        client: What each is told of its client.
 
     Raises:
         SandboxMissingError: If they have to be contained and cannot be.
     """
     found = _Found()
-    anyio.run(list_side_by_side, config, launcher(config), seconds, found)
+    anyio.run(list_side_by_side, config, launcher(config), seconds, found, client)
     return {name: found.each[name] for name in config.servers}
 
 
@@ -81,15 +94,21 @@ class _Found(Listener):
         self.each[server] = outcome
 
 
-async def list_side_by_side(config: ServerConfig, start: Start, seconds: float, listener: Listener) -> None:
+async def list_side_by_side(
+    config: ServerConfig,
+    start: Start,
+    seconds: float,
+    listener: Listener,
+    client: Callable[[str], ClientSide] = no_rule_says_more,
+) -> None:
     """Start servers, tell of each what is wrong with it or its tools, and end them."""
     async with anyio.create_task_group() as tasks:
         for name in config.servers:
-            tasks.start_soon(_list_one, config, name, start, seconds, listener)
+            tasks.start_soon(_list_one, config, name, start, seconds, listener, client(name))
 
 
 async def _list_one(
-    config: ServerConfig, name: str, start: Start, seconds: float, listener: Listener
+    config: ServerConfig, name: str, start: Start, seconds: float, listener: Listener, client: ClientSide
 ) -> None:
     """Tell one server's tools or what is wrong with it: no error of one hides another's."""
     words = LastWords()
@@ -98,12 +117,12 @@ async def _list_one(
         program = parameters(name, config)
         async with (
             asyncio.timeout(seconds),
-            start(name, program, words.line, words.end, open_session) as session,
+            start(name, program, words.line, words.end, partial(open_session, client=client)) as session,
         ):
             listener.running(name)
-            tools = await session.tools()
-            errors = check_tools(name, tools)
-            listener.listed(name, (errors, () if errors else tools))
+            server = await session.list_server()
+            errors = check_tools(name, server)
+            listener.listed(name, (errors, ListedServer() if errors else server))
     except TimeoutError:
         failed = words.failed(name, f"gave no tool list within {seconds:g} seconds")
     except IronCurtainError as error:
@@ -114,4 +133,4 @@ async def _list_one(
         failed = words.failed(name, f"failed: {why}")
     else:
         return
-    listener.listed(name, ([failed], ()))
+    listener.listed(name, ([failed], ListedServer()))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from ironcurtain.servers.tools import Tools, read_saved_tools, saved_document
+from ironcurtain.errors import IronCurtainError
+from ironcurtain.servers.tools import ListedServer, Tools, read_saved_tools, saved_document
 from ironcurtain.system import json_text
 
 DIRECTORY = "tools"
@@ -18,6 +19,14 @@ def recorded_files(tools: Tools) -> dict[str, bytes]:
         f"{DIRECTORY}/{server}.json": json_text.pretty(saved_document(listed)).encode()
         for server, listed in tools.items()
     }
+
+
+def recorded_server(output: Path, server: str) -> ListedServer | None:
+    """Return what a compile recorded of a server, to quote from; None where that is not there or unusable."""
+    try:
+        return read_saved_tools(server, output / DIRECTORY / f"{server}.json")
+    except IronCurtainError:
+        return None
 
 
 def read_recorded(output: Path, known: Collection[str]) -> Tools:

@@ -1,20 +1,20 @@
 """Reading the tool list of one server without the SDK, whose loading takes longer than most servers' start.
 
     async with open_session(process, on_words, on_end) as session:
-        tools = await session.tools()
+        server = await session.list_server()
 
 It speaks both eras as the SDK's client does: `server/discover` first, and the handshake with whoever does not
-know that. Beside the list it wants nothing: whatever a server asks meanwhile is refused, whatever it tells is
-passed over.
+know that. Beside instructions, tools and prompts it wants nothing: whatever a server asks meanwhile, but for
+its roots, is refused, and whatever else it tells is passed over.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from pydantic import ValidationError
@@ -23,8 +23,10 @@ from pydantic_core import from_json, to_json
 from ironcurtain.servers.server_pipes import ServerPipes, open_pipes
 from ironcurtain.servers.server_process import ServerProcess
 from ironcurtain.servers.tool_lists.greeting import Discovered, Greeting
-from ironcurtain.servers.tool_lists.listed_tool import StatelessPage, ToolPage
-from ironcurtain.servers.tools import ToolListing
+from ironcurtain.servers.tool_lists.listed_tool import PromptPage, StatelessPage, ToolPage
+from ironcurtain.servers.tools import ListedServer, ToldBeside, ToolListing
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.structs import Struct, field
 
 US = {"name": "ironcurtain", "version": "1"}
 """What servers are told of who connects."""
@@ -37,10 +39,23 @@ _DISCOVERY_SECONDS = 10.0
 _MAX_PAGES = 100
 _LONGEST_NUMBER = 18
 _MAX_SAID = 300
+_Page = TypeVar("_Page", PromptPage, StatelessPage, ToolPage)
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _UNSUPPORTED_VERSION = -32022
 _METHOD_NOT_FOUND = -32601
 _META = "io.modelcontextprotocol/"
+
+
+class ClientSide(Struct):
+    """What a server is told that its client can do; by default what the proxy's can where no rule says more.
+
+    Attributes:
+        capabilities: Of the client, as the protocol writes them.
+        roots: Its roots, likewise.
+    """
+
+    capabilities: Mapping[str, JsonValue] = field(default_factory=lambda: {"roots": {"listChanged": True}})
+    roots: Sequence[Mapping[str, JsonValue]] = ()
 
 
 class ServerAnswerError(Exception):
@@ -75,6 +90,7 @@ async def open_session(
     on_words: Callable[[str], None],
     on_end: Callable[[str], None],
     discovery_seconds: float = _DISCOVERY_SECONDS,
+    client: ClientSide | None = None,
 ) -> AsyncIterator[ToolListSession]:
     """Yield the session with a started server; then end the server.
 
@@ -83,8 +99,9 @@ async def open_session(
         on_words: Told each line of the server's standard error, safe to show.
         on_end: Told, once, that nothing more comes from the server, and why.
         discovery_seconds: A server that answers `server/discover` no sooner is greeted with a handshake.
+        client: What it is told of its client.
     """
-    session = ToolListSession(process, on_words, on_end, discovery_seconds)
+    session = ToolListSession(process, on_words, on_end, discovery_seconds, client or ClientSide())
     async with open_pipes(session, process):
         yield session
 
@@ -98,78 +115,112 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
         on_words: Callable[[str], None],
         on_end: Callable[[str], None],
         discovery_seconds: float,
+        client: ClientSide,
     ) -> None:
         super().__init__(server, on_words, on_end)
-        self._discovery_seconds = discovery_seconds
+        self._discovery_seconds, self._client = discovery_seconds, client
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._is_over = False
         self._envelope: dict[str, Any] = {}
 
-    async def tools(self) -> tuple[ToolListing, ...]:
-        """Agree on a protocol and return the server's tools, all pages of them.
+    async def list_server(self) -> ListedServer:
+        """Agree on a protocol and return what the server tells: its instructions, tools and prompts.
 
         Raises:
             ServerAnswerError: The server's own error; that it has ended.
             ValueError: If its answer is none of the protocol, or the list has no end.
         """
-        await self._agree()
+        answer = await self._agree()
         of_era = StatelessPage if self._envelope else ToolPage
         tools: list[ToolListing] = []
-        params: dict[str, Any] = {}
-        for _ in range(_MAX_PAGES):
-            page = of_era.model_validate(await self._ask("tools/list", {**params, **self._envelope}))
+        async for page in self._pages("tools/list", of_era):
             for tool in page.tools:
                 tool.check_schemas(of_handshake=not self._envelope)
             tools += [ToolListing.of(tool.told) for tool in page.tools]
+        prompts = await self._prompts() if answer.capabilities.prompts is not None else ()
+        beside = ToldBeside(instructions=answer.instructions or "", prompts=prompts)
+        return ListedServer(tuple(tools), beside)
+
+    async def _prompts(self) -> tuple[dict[str, JsonValue], ...]:
+        """Return the server's prompts; none where it does not list them in time: no client gets them then."""
+        prompts: list[dict[str, JsonValue]] = []
+        try:
+            async with asyncio.timeout(self._discovery_seconds):
+                async for page in self._pages("prompts/list", PromptPage):
+                    prompts += [prompt.told for prompt in page.prompts]
+        except (ServerAnswerError, TimeoutError, ValueError):
+            return ()
+        return tuple(prompts)
+
+    async def _pages(self, method: str, kind: type[_Page]) -> AsyncIterator[_Page]:
+        """Yield all pages of a list.
+
+        Raises:
+            ServerAnswerError, ValueError: As `list_server` does.
+        """
+        params: dict[str, Any] = {}
+        for _ in range(_MAX_PAGES):
+            page = kind.model_validate(await self._ask(method, {**params, **self._envelope}))
+            yield page
             if page.next_cursor is None:
-                return tuple(tools)
+                return
             params = {"cursor": page.next_cursor}
-        raise ValueError(f"tools/list has more than {_MAX_PAGES} pages")
+        raise ValueError(f"{method} has more than {_MAX_PAGES} pages")
 
     # -- which protocol -------------------------------------------------------------------------
 
-    async def _agree(self) -> None:
+    async def _agree(self) -> Discovered | Greeting:
         """Agree on a version of the protocol: a stateless one if the server has it, else by a handshake."""
-        if await self._discovers():
-            return
+        found = await self._discovered()
+        if found is not None:
+            return found
         try:
-            await self._shake_hands()
+            return await self._shake_hands()
         except ServerAnswerError as error:
             # It took our question for a greeting after all, as one that was still starting may.
-            if error.code != _UNSUPPORTED_VERSION or not await self._discovers():
+            found = await self._discovered() if error.code == _UNSUPPORTED_VERSION else None
+            if found is None:
                 raise
+            return found
 
-    async def _discovers(self) -> bool:
-        """Ask for the stateless protocol; return whether the server speaks it."""
+    async def _discovered(self) -> Discovered | None:
+        """Ask for the stateless protocol; return the answer of a server that speaks it."""
         version = STATELESS[-1]
         envelope = {
             f"{_META}protocolVersion": version,
             f"{_META}clientInfo": US,
-            f"{_META}clientCapabilities": {},
+            f"{_META}clientCapabilities": self._client.capabilities,
         }
         try:
             async with asyncio.timeout(self._discovery_seconds):
                 found = await self._ask("server/discover", {"_meta": envelope})
         except TimeoutError:
-            return False
+            return None
         except ServerAnswerError as error:
             if error.rules_handshake_out or self._is_over:
                 raise
-            return False
+            return None
         try:
-            speaks = version in Discovered.model_validate(found).supported_versions
+            answer = Discovered.model_validate(found)
         except ValidationError:
-            speaks = False
-        self._envelope = {"_meta": envelope} if speaks else {}
-        return speaks
+            return None
+        if version not in answer.supported_versions:
+            return None
+        self._envelope = {"_meta": envelope}
+        return answer
 
-    async def _shake_hands(self) -> None:
-        greeting = {"protocolVersion": HANDSHAKE[-1], "capabilities": {}, "clientInfo": US}
+    async def _shake_hands(self) -> Greeting:
+        greeting = {
+            "protocolVersion": HANDSHAKE[-1],
+            "capabilities": self._client.capabilities,
+            "clientInfo": US,
+        }
         answer = Greeting.model_validate(await self._ask("initialize", greeting))
         if answer.protocol_version not in HANDSHAKE:
             raise ValueError(f"Unsupported protocol version from the server: {answer.protocol_version}")
         await self._tell({"method": "notifications/initialized"})
+        return answer
 
     # -- messages -------------------------------------------------------------------------------
 
@@ -212,21 +263,23 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
         """Take an answer to whoever waits for it, and refuse a request."""
         waiting = self._waiting.get(_number(message.get("id")))
         if "method" in message:
-            await self._refuse(message)
+            await self._answer(message)
         elif waiting is not None and not waiting.done():
             waiting.set_result(message)
         await asyncio.sleep(0)  # however much it writes, the others get their turns
         return True
 
-    async def _refuse(self, request: Mapping[str, Any]) -> None:
-        """Answer what a server asks of its client: that we are there, and nothing else.
+    async def _answer(self, request: Mapping[str, Any]) -> None:
+        """Answer what a server asks of its client: that we are there, its roots, and nothing else.
 
         One that does not read what it is told gets no more of it: its list must not wait for that.
         """
         if "id" not in request or self.is_behind:
             return
         refusal = {"code": _METHOD_NOT_FOUND, "message": "Method not found"}
-        outcome = {"result": {}} if request["method"] == "ping" else {"error": refusal}
+        answers = {"ping": {}, "roots/list": {"roots": [*self._client.roots]}}
+        known = answers.get(request["method"])
+        outcome = {"error": refusal} if known is None else {"result": known}
         try:
             await self._tell({"id": request["id"], **outcome})
         except _GONE:

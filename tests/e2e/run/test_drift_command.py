@@ -15,7 +15,7 @@ from ironcurtain.analysis.drift.drift import drift
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.annotate.tool_texts import text_findings
-from ironcurtain.servers.tools import ToolListing, tool_digest
+from ironcurtain.servers.tools import ListedServer, ToolListing, tool_digest
 
 SERVER = Path(__file__).parents[2] / "fixtures" / "drifting_server.py"
 
@@ -114,7 +114,7 @@ def test_drift_is_exactly_another_digest(said: str, tiny: Path) -> None:
         for tool in listed(set(said.split()))
     )
     now = {tool.name: tool_digest(tool) for tool in live}
-    found = drift(content, {"notes": live}, text_findings)
+    found = drift(content, {"notes": ListedServer(live)}, text_findings)
     different = {name for name in pinned.keys() | now.keys() if pinned.get(name) != now.get(name)}
     assert {tool.tool for tool in found.tools} == different
     assert found.unchanged == len(pinned.keys() & now.keys() - different)

@@ -15,6 +15,7 @@ class ServerStatus(Frozen):
         tools: How many tools it listed when it was last up.
         hidden: How many of these the client does not see: no call of them could be permitted, or they are
             not what was annotated.
+        withheld: Which tools are hidden and why, and what else of it clients do not get: a sentence each.
         reason: Why it is down; empty while it is up.
         starting: Whether it is not up yet, and has not failed: servers start with the first client.
     """
@@ -23,6 +24,7 @@ class ServerStatus(Frozen):
     up: bool
     tools: int
     hidden: int
+    withheld: tuple[str, ...] = ()
     reason: str = ""
     starting: bool = False
 

@@ -105,11 +105,19 @@ class StatusWriter:
 
     def _server(self, name: str) -> ServerStatus:
         upstream = self._manager.upstreams[name]
-        tools, hidden = self._listing.count(name)
+        tools, hidden, withheld = self._listing.count(name)
         starting = upstream.starting
         up = upstream.capabilities is not None and not starting
         reason = "" if starting else upstream.reason
-        return ServerStatus(name=name, up=up, tools=tools, hidden=hidden, reason=reason, starting=starting)
+        return ServerStatus(
+            name=name,
+            up=up,
+            tools=tools,
+            hidden=hidden,
+            withheld=withheld,
+            reason=reason,
+            starting=starting,
+        )
 
     def _write(self, status: ProxyStatus) -> None:
         atomic_write(self._path, json_text.pretty(status.model_dump(mode="json")).encode(), mode=0o600)

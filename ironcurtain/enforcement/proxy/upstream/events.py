@@ -7,6 +7,7 @@ from typing import Protocol
 import mcp_types as types
 
 from ironcurtain.enforcement.sandbox.report import Observation
+from ironcurtain.model.varying import Varying
 from ironcurtain.system.structs import Struct
 
 
@@ -50,6 +51,9 @@ class UpstreamEvents(Protocol):
 
     async def seen(self, server: str, seen: Observation) -> None:
         """Record what was seen of a server's sandbox."""
+
+    def varying(self, server: str) -> tuple[Varying, ...]:
+        """Return the texts of a server that depend on where it runs, as the policy that is enforced says."""
 
     def say(self, text: str) -> None:
         """Tell the person who started the proxy."""

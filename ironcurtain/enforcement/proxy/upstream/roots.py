@@ -14,9 +14,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from ironcurtain.decision.canonical.paths import Resolver, is_within
-from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
-from ironcurtain.enforcement.sandbox.reach.reach import Reach
+from ironcurtain.decision.canonical.paths import is_within
 
 _READING = 1.0
 _MOMENT = 0.2
@@ -63,7 +61,7 @@ class RootsTold:
         if not isinstance(usual, types.ListRootsResult):
             return usual
         self._told = tuple(unquote(urlsplit(str(root.uri)).path) for root in usual.roots)
-        more = [_root(path) for path in self._more if path not in self._told]
+        more = [root_of(path) for path in self._more if path not in self._told]
         return usual.model_copy(update={"roots": [*usual.roots, *more]})
 
     @asynccontextmanager
@@ -93,32 +91,8 @@ class RootsTold:
                 await tell()
 
 
-def policy_roots(reach: Reach, sandbox: str | None, resolver: Resolver) -> types.ListRootsResult:
-    """Return the sandbox first, then every directory in which rules let the server do something.
-
-    Directories are real ones, each once; `/` is one of them where a rule names no place. They are a help for
-    servers that serve nothing outside their roots, no permission.
-
-    Args:
-        reach: What the rules open to the server.
-        sandbox: The session's sandbox.
-        resolver: Resolves paths.
-    """
-    named = [*((sandbox,) if reach.session else ()), *reach.reads.named, *reach.writes.named]
-    if reach.reads.anywhere or reach.writes.anywhere:
-        named.append("/")
-    real: dict[str, None] = {}
-    for path in named:
-        if path is None:
-            continue
-        try:
-            real.setdefault(resolver.resolve(path, None))
-        except UnrepresentableError:
-            continue
-    return types.ListRootsResult(roots=[_root(path) for path in real])
-
-
-def _root(path: str) -> types.Root:
+def root_of(path: str) -> types.Root:
+    """Return a directory as the protocol names it."""
     return types.Root(uri=PurePosixPath(path).as_uri(), name=path)
 
 

@@ -25,6 +25,7 @@ from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.enforcement.sandbox.report import Observation
 from ironcurtain.errors import IronCurtainError
+from ironcurtain.model.varying import Varying
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
@@ -52,6 +53,9 @@ class CallEvents(Protocol):
 
     async def seen(self, server: str, seen: Observation, decision: str) -> None:
         """Record what was seen of a server's sandbox while it served the call of a decision."""
+
+    def varying(self, server: str) -> tuple[Varying, ...]:
+        """Return the texts of a server that depend on where it runs."""
 
 
 class Apart:
@@ -140,6 +144,10 @@ class _Events:
 
     async def updated(self, server: str, uri: str) -> None:
         """Nobody is told, likewise."""
+
+    def varying(self, server: str) -> tuple[Varying, ...]:
+        """Return the texts of a server that depend on where it runs."""
+        return self._events.varying(server)
 
     def say(self, text: str) -> None:
         """Nobody is told: what went wrong is in the answer."""

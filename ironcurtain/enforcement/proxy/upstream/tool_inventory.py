@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import anyio
 import mcp_types as types
@@ -16,6 +17,7 @@ from mcp.client.session import ClientSession
 from mcp_types import PaginatedRequestParams
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamEvents, UpstreamLimits
+from ironcurtain.model.varying import Varying
 from ironcurtain.servers.connect import cause
 from ironcurtain.servers.tools import MAX_TOOLS, ToolListing, check_tools, tool_digest
 from ironcurtain.system.structs import Struct, field, replace
@@ -31,15 +33,35 @@ class ToolInventory(Struct):
 
     Attributes:
         tools: By name, in the server's order; only those that can be used.
+        listed: The same, as they are compared with their annotations.
         digests: Of each tool's name, description and input schema.
         listings: Of all that a client is told of each tool.
+        altered: Tools of which clients were told something else at first; their digest is no other tool's.
         problems: What was wrong with the others, in plain words.
     """
 
     tools: Mapping[str, types.Tool] = field(default_factory=dict)
+    listed: Mapping[str, ToolListing] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     listings: Mapping[str, str] = field(default_factory=dict)
+    altered: frozenset[str] = frozenset()
     problems: tuple[str, ...] = ()
+
+    def settled(self, varying: tuple[Varying, ...]) -> ToolInventory:
+        """Return the reading with the digests of tools whose texts that vary are as they were annotated."""
+        if not varying:
+            return self
+        if varying not in self._settled:
+            self._settled.clear()
+            now = {name: tool.settled(varying) for name, tool in self.listed.items()}
+            own = {name: tool_digest(tool) for name, tool in now.items() if name not in self.altered}
+            listings = {name: tool.listing_digest or "" for name, tool in now.items()}
+            self._settled[varying] = replace(self, digests={**self.digests, **own}, listings=listings)
+        return self._settled[varying]
+
+    @cached_property
+    def _settled(self) -> dict[tuple[Varying, ...], ToolInventory]:
+        return {}
 
 
 async def read_tools(server: str, session: ClientSession) -> ToolInventory:
@@ -63,6 +85,7 @@ async def read_tools(server: str, session: ClientSession) -> ToolInventory:
 def inventory_of(server: str, listed: Sequence[types.Tool]) -> ToolInventory:
     """Keep the usable tools: one with a bad schema or a second one of a name costs itself, not its server."""
     tools: dict[str, types.Tool] = {}
+    usable: dict[str, ToolListing] = {}
     digests: dict[str, str] = {}
     listings: dict[str, str] = {}
     problems: list[str] = []
@@ -81,10 +104,10 @@ def inventory_of(server: str, listed: Sequence[types.Tool]) -> ToolInventory:
         wrong = check_tools(server, [listing])
         problems += [error.what for error in wrong]
         if not wrong and tool.name not in twice:
-            tools[tool.name] = tool
+            tools[tool.name], usable[tool.name] = tool, listing
             digests[tool.name] = tool_digest(listing)
             listings[tool.name] = listing.listing_digest or ""
-    return ToolInventory(tools, digests, listings, _few(problems))
+    return ToolInventory(tools, usable, digests, listings, problems=_few(problems))
 
 
 def _few(problems: Sequence[str]) -> tuple[str, ...]:
@@ -135,7 +158,9 @@ class LiveToolInventory:
         said, self._news = self._said, anyio.Event()
         offered = session.server_capabilities
         none = offered is None or offered.tools is None
-        self.current = ToolInventory() if none else self._held(await read_tools(self._server, session))
+        found = ToolInventory() if none else self._held(await read_tools(self._server, session))
+        await to_thread.run_sync(found.settled, self._events.varying(self._server))  # it is kept
+        self.current = found
         self._done(said)
 
     def _held(self, found: ToolInventory) -> ToolInventory:
@@ -150,7 +175,12 @@ class LiveToolInventory:
         ]
         digests.update({name: found.listings[name] for name in changed})
         problems = [f"tells clients something else of {quoted(name)} than at first" for name in changed]
-        return replace(found, digests=digests, problems=(*found.problems, *_few(problems)))
+        return replace(
+            found,
+            digests=digests,
+            altered=frozenset(changed),
+            problems=(*found.problems, *_few(problems)),
+        )
 
     def _is_new(self, name: str, digest: str, listing: str) -> bool:
         """Tell whether clients were told something else of a tool first; too many tools all are new."""

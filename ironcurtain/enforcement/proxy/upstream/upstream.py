@@ -90,8 +90,9 @@ class Upstream:
 
     @property
     def inventory(self) -> ToolInventory | None:
-        """What it listed last; None if it was never up."""
-        return self._tools.current
+        """What it listed last, as it is compared with what was annotated; None if it was never up."""
+        found = self._tools.current
+        return found.settled(self._events.varying(self.name)) if found is not None else None
 
     @property
     def capabilities(self) -> types.ServerCapabilities | None:

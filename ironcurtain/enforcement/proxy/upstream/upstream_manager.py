@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,30 +11,30 @@ import mcp_types as types
 from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
-from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
-from ironcurtain.decision.rule_scope import can_apply
 from ironcurtain.enforcement.facts.records.answers import LookUp
 from ironcurtain.enforcement.proxy.calls import server_requests
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
 from ironcurtain.enforcement.proxy.calls.look_ups import found_tool
+from ironcurtain.enforcement.proxy.surroundings import could_ask, roots_of
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can, deliver
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Send, SeparateCall, explained
-from ironcurtain.enforcement.proxy.upstream.roots import policy_roots
+from ironcurtain.enforcement.proxy.upstream.roots import root_of
 from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
+from ironcurtain.enforcement.proxy.withheld import Withheld
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
-from ironcurtain.enforcement.sandbox.reach.reach import reach_of, reaches
+from ironcurtain.enforcement.sandbox.reach.reach import reaches
 from ironcurtain.enforcement.sandbox.report import TOLD, Observation
 from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.gateway.gateway import Gateway
-from ironcurtain.model.verdict import Verdict
+from ironcurtain.model.varying import Varying
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.endpoint_names import split_endpoint_name
 from ironcurtain.system.frozen import JsonValue
@@ -49,7 +50,7 @@ DISCOVERY_PATIENCE = 5.0
 class UpstreamManager:
     """The servers of one proxy; they are spoken to when the first client says what it can do."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what one proxy is made of
         self,
         config: ServerConfig,
         enforcer: Enforcer,
@@ -58,8 +59,11 @@ class UpstreamManager:
         say: Callable[[str], None],
         limits: UpstreamLimits | None = None,
         gateways: Mapping[str, Gateway] | None = None,
+        *,
+        published: Path,
     ) -> None:
         self.clients = clients
+        self.withheld = Withheld(enforcer.policy, published, say, observe=enforcer.observe)
         self.enforcer = replace(
             enforcer,
             reaching=replace(enforcer.reaching, carry=self._carry, say=say),
@@ -133,6 +137,8 @@ class UpstreamManager:
                 wanted = self._wanted(upstream.name, self._client)
                 upstream.want(wanted, other_reach=upstream.name in changed)
         await self._launcher.end_early(changed, self.seen)
+        for name in self.processes:
+            await self._look(name)
         await self.changed("", "tools")
 
     def note_listed(self) -> None:
@@ -166,13 +172,7 @@ class UpstreamManager:
         )
 
     def _could_ask(self, server: str, tool: str) -> bool:
-        content = self.enforcer.policy.current.content
-        listed = content.tools.get((server, tool))
-        open_ = [rule for rule in content.rules.values() if rule.then is not Verdict.DENY]
-        return self.enforcer.observe or any(
-            listed is not None and (rule.if_ is None or can_apply(rule.if_, rule.then, server, listed))
-            for rule in open_
-        )
+        return self.enforcer.observe or could_ask(self.enforcer.policy.current.content, server, tool)
 
     # -- what servers cause ---------------------------------------------------------------------
 
@@ -215,10 +215,8 @@ class UpstreamManager:
         said = await self.deliver(request, client_request)
         if not isinstance(said, types.ListRootsResult):
             enforced = self.enforcer.policy.current
-            around = enforced.loaded.canonicalization(server)
-            resolver = Resolver(around.world, home=around.home)
-            allowed = reach_of(enforced.content, server, {Verdict.ALLOW})
-            said = policy_roots(allowed, enforced.loaded.boundaries(server).sandbox, resolver)
+            paths = roots_of(enforced.content, enforced.loaded, server)
+            said = types.ListRootsResult(roots=[*map(root_of, paths)])
         return said
 
     async def _find_tool(self, asked: LookUp) -> tuple[Call, Destination]:
@@ -265,8 +263,21 @@ class UpstreamManager:
         except AuditError as error:
             self.say(f"server {server}, sandbox: {seen.kind}: {seen.text} (not recorded: {error.what})")
 
-    async def changed(self, server: str, what: str) -> None:  # noqa: ARG002 - clients see one endpoint
-        """Tell the clients, if they have seen a list."""
+    def varying(self, server: str) -> tuple[Varying, ...]:
+        """Return the texts of a server that depend on where it runs."""
+        annotated = self.withheld.annotated(server)
+        return annotated.varying if annotated is not None else ()
+
+    async def _look(self, server: str) -> None:
+        """Hold what a server lists against what was annotated."""
+        upstream = self.processes[server]
+        if upstream.inventory is not None:
+            await self.withheld.look(server, upstream.inventory, upstream.instructions or "")
+
+    async def changed(self, server: str, what: str) -> None:
+        """Say what of a server's tools is withheld; tell the clients, if they have seen a list."""
+        if what == "tools" and server in self.processes:
+            await self._look(server)
         if self._listed:
             await self.clients.tell_changed(what)
 

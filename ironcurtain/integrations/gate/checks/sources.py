@@ -128,7 +128,7 @@ def tool_lists(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
         gone = Problem(id=_LISTS, message=f"{place} is gone", file=place, suggestion=_AGAIN)
         return (Check(name=_LISTS, status="failed", summary=summary, problems=(gone,)),)
     report = drift(reviewed.content, recorded, lambda _server, _tool: ())
-    problems = (*_lists_gone(reviewed, report), *(_problem(reviewed, tool) for tool in report.tools))
+    problems = (*_lists_gone(reviewed, report), *_deviating(reviewed, report))
     said = counted(report.unchanged, "tool as it was annotated", "tools as they were annotated")
     if problems:
         said = f"{', '.join(visible(each.id) for each in problems)}: not what was annotated"
@@ -147,6 +147,17 @@ def _lists_gone(reviewed: PolicyUnderReview, report: DriftReport) -> Iterator[Pr
     for server in report.unread:
         file = _file(reviewed, server)
         yield Problem(id=server, message=f"{file} is gone", file=file, suggestion=_AGAIN)
+
+
+def _deviating(reviewed: PolicyUnderReview, report: DriftReport) -> Iterator[Problem]:
+    yield from (_problem(reviewed, tool) for tool in report.tools)
+    for text in report.beside:
+        yield Problem(
+            id=f"{text.server}/{text.deviation.name or text.deviation.what}",
+            message=f"{text.server}: {text.deviation.shown} is not what was annotated",
+            file=_file(reviewed, text.server),
+            suggestion=_AGAIN,
+        )
 
 
 def _problem(reviewed: PolicyUnderReview, found: DriftedTool) -> Problem:

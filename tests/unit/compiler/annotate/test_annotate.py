@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from ironcurtain.errors import (
     UnconfirmedArgumentError,
 )
 from ironcurtain.model.annotations import Annotations, IdentifierRole
-from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
+from ironcurtain.servers.tools import ListedServer, ToolListing, Tools, tool_digest
 from ironcurtain.settings import load_settings
 
 NOTHING = Confirmations(format="ironcurtain/confirmations/v1")
@@ -72,7 +72,7 @@ class Scripted:
 
 def run(
     tmp_path: Path,
-    tools: dict[str, tuple[ToolListing, ...]],
+    tools: Mapping[str, Sequence[ToolListing]],
     provider: Scripted,
     confirmed: Confirmations = NOTHING,
     *,
@@ -80,7 +80,8 @@ def run(
     previous: Annotations | None = None,
 ) -> Annotated:
     cache = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: provider)
-    return annotate(tools, roles, confirmed, cache, previous=previous)
+    listed = {server: ListedServer(tuple(each)) for server, each in tools.items()}
+    return annotate(listed, roles, confirmed, cache, previous=previous)
 
 
 def asked_of(question: Question) -> list[tuple[str | None, str]]:
@@ -197,7 +198,7 @@ def test_tools_whose_names_look_alike_in_files_keep_their_own_answers(tmp_path: 
 def test_another_run_asks_every_tool_once_more_and_keeps_its_own_answers(tmp_path: Path) -> None:
     first, second = Scripted(plain), Scripted(plain)
     cache = AnswerCache(tmp_path / "a", tmp_path / "k", lambda: first)
-    tools: Tools = {"a": (listing("one"),), "b": (listing("two"),)}
+    tools: Tools = {"a": ListedServer((listing("one"),)), "b": ListedServer((listing("two"),))}
     annotate(tools, (), NOTHING, cache)
     for _ in range(2):
         annotate(tools, (), NOTHING, cache.run(2, lambda: second))
@@ -253,7 +254,7 @@ def test_schema_and_digest_come_from_the_server(tmp_path: Path) -> None:
     ],
 )
 def test_an_answer_that_is_not_valid_is_refused(tmp_path: Path, content: Any, said: str) -> None:
-    tools: Tools = {"s": (listing("read", path={"type": "string"}),)}
+    tools = {"s": (listing("read", path={"type": "string"}),)}
     with pytest.raises(ModelFailedError) as caught:
         run(tmp_path, tools, Scripted(lambda _: content))
     assert said in caught.value.what

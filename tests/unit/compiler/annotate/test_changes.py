@@ -16,6 +16,7 @@ from ironcurtain.compiler.annotate.changes import (
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.errors import UnconfirmedAnnotationError
 from ironcurtain.model.annotations import Annotations
+from ironcurtain.servers.tools import ListedServer, ToolListing, Tools, tool_digest
 
 DIGEST = f"sha256:{'0' * 64}"
 
@@ -121,18 +122,25 @@ def test_contained_that_a_person_confirmed_is_confirmed() -> None:
     assert len(unconfirmed_weakenings(old, new, Confirmations())) == 1
 
 
+def listed(name: str = "t", description: str = "d", **schema: JsonValue) -> Tools:
+    return {
+        "s": ListedServer(
+            (ToolListing.of({"name": name, "description": description, "inputSchema": schema}),)
+        )
+    }
+
+
 def test_drift_is_told() -> None:
-    other = f"sha256:{'1' * 64}"
-    schema = {"type": "object"}
-    old = annotated(input_schema=schema)
-    assert drift_notes(old, annotated(input_schema=schema, schema_digest=other)) == [
+    (pinned,) = listed(type="object")["s"]
+    old = annotated(input_schema={"type": "object"}, schema_digest=tool_digest(pinned))
+    assert drift_notes(old, listed(description="e", type="object")) == [
         's: the description of "t" changed since it was annotated'
     ]
-    assert drift_notes(old, annotated(input_schema={"type": "object", "x": 1}, schema_digest=other)) == [
-        's: the input schema of "t" changed since it was annotated'
+    assert drift_notes(old, listed(description="e", type="object", x=1)) == [
+        's: the description and schema of "t" changed since it was annotated'
     ]
-    assert drift_notes(old, annotated(input_schema=schema, tool="u")) == [
+    assert drift_notes(old, listed("u", type="object")) == [
         "s: tools that are new: u",
         "s: tools that are gone: t",
     ]
-    assert drift_notes(old, old) == []
+    assert drift_notes(old, listed(type="object")) == []

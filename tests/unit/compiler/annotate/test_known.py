@@ -20,7 +20,7 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError
 from ironcurtain.model.known import KnownServer
-from ironcurtain.servers.tools import ToolListing, Tools, tool_digest
+from ironcurtain.servers.tools import ListedServer, ToolListing, Tools, tool_digest
 
 COLLECTION = shipped_collection()
 SERVERS = {server.server: server for server in COLLECTION.servers}
@@ -48,7 +48,7 @@ class Model:
         """Do nothing."""
 
 
-def listed(server: str) -> tuple[ToolListing, ...]:
+def listed(server: str) -> ListedServer:
     return COLLECTION.listed(SERVERS[server], SERVERS[server].versions[-1])
 
 
@@ -58,7 +58,7 @@ def tool(server: str, name: str) -> ToolListing:
 
 def annotated(
     tmp_path: Path,
-    tools: dict[str, tuple[ToolListing, ...]],
+    tools: Tools,
     confirmed: Confirmations = NOTHING,
     *,
     roles: Any = (),
@@ -103,7 +103,7 @@ def test_roles_that_a_project_has_not_declared_are_proposed(tmp_path: Path) -> N
 
 
 def test_an_answer_that_is_kept_wins_over_the_collection(tmp_path: Path) -> None:
-    tools: Tools = {"files": (tool("filesystem", "read_text_file"),)}
+    tools: Tools = {"files": ListedServer((tool("filesystem", "read_text_file"),))}
     annotated(tmp_path, tools)
     (path,) = (tmp_path / "kept").glob("*.json")
     kept = json.loads(path.read_text())
@@ -130,8 +130,8 @@ def test_an_answer_that_the_collection_gives_otherwise_by_now_is_told_and_stays(
             return answers
 
     cache = AnswerCache(tmp_path / "answers", tmp_path / "kept", lambda: Earlier({}))
-    annotate({"files": (one,)}, (), NOTHING, cache)
-    result = annotated(tmp_path, {"files": (one,)})
+    annotate({"files": ListedServer((one,))}, (), NOTHING, cache)
+    result = annotated(tmp_path, {"files": ListedServer((one,))})
     assert result.annotations.servers["files"].tools[0].comment == "As it was once reviewed."
     (told,) = [note for note in result.notes if "otherwise now than the answer that is kept" in note]
     (kept,) = (tmp_path / "kept").glob("*.json")
@@ -143,7 +143,7 @@ def test_a_refresh_asks_the_model_in_place_of_the_collection(tmp_path: Path) -> 
     known = COLLECTION.find(one)
     assert known is not None
     model = Model(object_at(known.answer(Registry())))
-    result = annotated(tmp_path, {"files": (one,)}, model=model, refresh=("annotate",))
+    result = annotated(tmp_path, {"files": ListedServer((one,))}, model=model, refresh=("annotate",))
     assert len(model.asked) == 1
     assert result.annotations.servers["files"].tools[0].source is None
 
@@ -155,7 +155,8 @@ def test_only_a_changed_tool_is_asked_about_with_its_annotation_as_the_proposal(
         "properties": {**object_at(before.input_schema, "properties"), "overwrite": {"type": "boolean"}},
     }
     now = before.model_copy(update={"input_schema": schema})
-    tools = {"files": tuple(now if each.name == "move_file" else each for each in listed("filesystem"))}
+    changed = tuple(now if each.name == "move_file" else each for each in listed("filesystem"))
+    tools = {"files": ListedServer(changed)}
     with pytest.raises(AnswerMissingError) as missing:
         annotated(tmp_path, tools)
     assert "question annotate-files-1 " in missing.value.what
@@ -190,7 +191,7 @@ def test_a_local_time_zone_in_a_description_is_no_change_and_any_other_text_is_o
 
 
 def test_contained_that_depends_on_how_a_server_is_started_needs_a_person(tmp_path: Path) -> None:
-    tools: Tools = {"git": (tool("git", "git_commit"),)}
+    tools: Tools = {"git": ListedServer((tool("git", "git_commit"),))}
     result = annotated(tmp_path, tools)
     (found,) = result.annotations.servers["git"].tools
     assert not found.contained
@@ -233,7 +234,7 @@ def test_a_model_that_calls_itself_shipped_confirms_nothing(tmp_path: Path) -> N
                 keep(answer)
             return answers
 
-    result = annotated(tmp_path, {"s": (stranger,)}, model=Liar({}))
+    result = annotated(tmp_path, {"s": ListedServer((stranger,))}, model=Liar({}))
     assert not result.annotations.servers["s"].tools[0].contained
 
 

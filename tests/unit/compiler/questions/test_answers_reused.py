@@ -19,7 +19,7 @@ from ironcurtain.compiler.questions.answers import AnswerCache
 from ironcurtain.compiler.rules.compile_rules import compile_rules
 from ironcurtain.compiler.rules.rule_context import RuleContext
 from ironcurtain.model.lists import Lists
-from ironcurtain.servers.tools import ToolListing
+from ironcurtain.servers.tools import ListedServer, ToolListing
 
 SERVERS = ("calendar", "drive", "files", "git", "mail")
 TOOLS_EACH = 40
@@ -92,7 +92,8 @@ class Project:
         self._directory = directory
         self.constitution = CONSTITUTION
         self.tools = {
-            server: tuple(listing(server, number) for number in range(TOOLS_EACH)) for server in SERVERS
+            server: ListedServer(tuple(listing(server, number) for number in range(TOOLS_EACH)))
+            for server in SERVERS
         }
 
     def asked(self, *refresh: str) -> list[str]:
@@ -139,10 +140,12 @@ def test_editing_one_clause_of_one_server_asks_at_most_3(project: Project) -> No
 
 def test_a_changed_tool_asks_about_itself_and_its_server(project: Project) -> None:
     first, *others = project.tools["mail"]
-    project.tools["mail"] = (first.model_copy(update={"description": "Does more."}), *others)
+    more = first.model_copy(update={"description": "Does more."})
+    project.tools["mail"] = ListedServer((more, *others))
     assert project.asked() == ["annotate-mail-1"]  # its annotation is the same, so the rules stand
     schema: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}}
-    project.tools["mail"] = (first.model_copy(update={"input_schema": schema}), *others)
+    other = first.model_copy(update={"input_schema": schema})
+    project.tools["mail"] = ListedServer((other, *others))
     assert project.asked() == ["annotate-mail-1", "rules-mail"]
 
 

@@ -23,6 +23,7 @@ from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.launching import ServerLauncher, Start
 from ironcurtain.servers.tool_lists.ahead import listing_ahead
 from ironcurtain.servers.tool_lists.listing import list_tools
+from ironcurtain.servers.tools import ListedServer
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "tiny_server.py"
 LAUNCHER = contained_launcher(lambda _: None)
@@ -126,7 +127,7 @@ def test_a_server_with_a_saved_list_is_not_started(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text('{"tools": []}')
     with listing_ahead(path, incapable, saved=True) as ahead:
         read = ahead.reader(lambda _: None)
-        assert list_tools(load_servers(path), unused, saved=True, read=read) == {"one": ()}
+        assert list_tools(load_servers(path), unused, saved=True, read=read) == {"one": ListedServer()}
 
 
 def test_what_is_wrong_with_a_server_is_raised_where_its_list_is_asked_for(tmp_path: Path) -> None:

@@ -10,14 +10,15 @@ import mcp.client.session
 import pytest
 from fixtures.listing_server import MANNERS
 from mcp import Client
-from mcp_types import version
+from mcp.client import ClientRequestContext
+from mcp_types import ListRootsResult, version
 from support.deployments.proxied import LONG
 
 from ironcurtain.servers.server_process import ServerProcess, ServerStart
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.servers.tool_lists import session as tool_list_session
 from ironcurtain.servers.tool_lists.session import open_session
-from ironcurtain.servers.tools import ToolListing
+from ironcurtain.servers.tools import ListedServer, ToolListing
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "listing_server.py"
 LISTED = {
@@ -62,27 +63,31 @@ async def started(manner: str) -> ServerProcess:
     return await ServerProcess.start(ServerStart(sys.executable, ["-I", str(SERVER), manner]))
 
 
-async def read(manner: str) -> tuple[ToolListing, ...]:
+async def read(manner: str) -> ListedServer:
     with anyio.fail_after(LONG):
         process, seconds = await started(manner), discovery_seconds(manner)
         async with open_session(process, lambda _: None, lambda _: None, seconds) as session:
-            return await session.tools()
+            return await session.list_server()
 
 
-async def read_by_sdk(manner: str) -> tuple[ToolListing, ...]:
+async def _no_roots(_context: ClientRequestContext) -> ListRootsResult:
+    return ListRootsResult(roots=[])
+
+
+async def read_by_sdk(manner: str) -> list[ToolListing]:
     streams = connect_pipes(await started(manner), lambda _: None, lambda _: None)
     tools: list[ToolListing] = []
     cursor = None
     with anyio.fail_after(LONG), pytest.MonkeyPatch.context() as patch:
         patch.setattr(mcp.client.session, "DISCOVER_TIMEOUT_SECONDS", discovery_seconds(manner))
-        async with Client(streams, mode="auto", cache=None) as client:
+        async with Client(streams, mode="auto", cache=None, list_roots_callback=_no_roots) as client:
             for _ in range(_MAX_PAGES):
                 page = await client.list_tools(cursor=cursor)
                 told = (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
                 tools += map(ToolListing.of, told)
                 cursor = page.next_cursor
                 if cursor is None:
-                    return tuple(tools)
+                    return tools
     raise ValueError("endless")
 
 
@@ -103,7 +108,7 @@ def test_while_a_server_floods_others_get_their_turns() -> None:
                 open_session(await started("floods"), lambda _: None, lambda _: None) as session,
                 anyio.create_task_group() as tasks,
             ):
-                tasks.start_soon(session.tools)
+                tasks.start_soon(session.list_server)
                 for _ in range(100):
                     await anyio.sleep(0.01)
                 tasks.cancel_scope.cancel()
@@ -115,7 +120,7 @@ def test_while_a_server_floods_others_get_their_turns() -> None:
 def test_the_same_tools_are_read_as_by_the_sdk(manner: str) -> None:
     ours = anyio.run(read, manner)
     assert [tool.name for tool in ours] == LISTED[manner]
-    assert ours == anyio.run(read_by_sdk, manner)
+    assert [*ours] == anyio.run(read_by_sdk, manner)
 
 
 @pytest.mark.parametrize("manner", FAILED)

@@ -7,7 +7,8 @@ import mcp_types as types
 
 from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.this_host import ThisHost
-from ironcurtain.enforcement.proxy.upstream.roots import RootsTold, policy_roots
+from ironcurtain.enforcement.proxy.surroundings import policy_roots
+from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach
 
 
@@ -22,9 +23,9 @@ def test_the_sandbox_first_then_what_rules_open_each_real_directory_once(tmp_pat
     reach = Reach(Places(("~/link", "~/real", "/srv")), Places(("~/real",)), session=True)
     resolver = Resolver(ThisHost(home=str(home)), home=str(home))
     found = policy_roots(reach, f"{home}/box", resolver)
-    assert uris(found) == [f"file://{home}/box", f"file://{home}/real", "file:///srv"]
+    assert found == [f"{home}/box", f"{home}/real", "/srv"]
     anywhere = Reach(reads=Places(anywhere=True))
-    assert uris(policy_roots(anywhere, f"{home}/box", resolver)) == ["file:///"]
+    assert policy_roots(anywhere, f"{home}/box", resolver) == ["/"]
 
 
 def test_roots_are_wider_while_a_call_goes_on_and_as_before_when_it_is_over(tmp_path: Path) -> None:

@@ -92,6 +92,9 @@ class Machine:
     def say(self, text: str) -> None:
         self.said.append(text)
 
+    def varying(self, _: str) -> tuple[()]:
+        return ()
+
     async def changed(self, _: str, what: str) -> None:
         self.changes.append(what)
 

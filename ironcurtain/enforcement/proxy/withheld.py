@@ -1,0 +1,110 @@
+"""What clients do not get of a server, since it is not what was annotated: said once, kept for `status`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from ironcurtain.decision.comparison import Deviation, compare, of_instructions, of_prompts, withheld_words
+from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
+from ironcurtain.enforcement.proxy.run_blocking import run_blocking
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
+from ironcurtain.model.annotations import ServerAnnotations
+from ironcurtain.servers.tool_lists.published import recorded_server
+from ironcurtain.servers.tools import ListedServer
+from ironcurtain.system.frozen import JsonValue
+from ironcurtain.system.text import quoted
+
+_MOST_SAID = 10
+_MOST_KEPT = 1000
+
+
+class Withheld:
+    """Holds what servers tell against what was annotated, and says what is withheld therefore.
+
+    Args:
+        policy: The policy that is enforced.
+        published: The directory that the bundle was published to: what servers listed when they were
+            annotated lies there, and is quoted.
+        say: Tells the person who started the proxy.
+        observe: Whether nothing is withheld.
+    """
+
+    def __init__(
+        self, policy: ActivePolicy, published: Path, say: Callable[[str], None], *, observe: bool
+    ) -> None:
+        self._policy, self._published, self._say, self._observe = policy, published, say, observe
+        self._sentences: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._said: set[str] = set()
+
+    def annotated(self, server: str) -> ServerAnnotations | None:
+        """Return what is annotated of a server."""
+        return self._policy.current.content.annotations.servers.get(server)
+
+    def of(self, server: str) -> tuple[str, ...]:
+        """Return a sentence for each thing of a server that is withheld."""
+        return tuple(each for key, found in self._sentences.items() if key[0] == server for each in found)
+
+    def instructions(self, server: str, text: str) -> str:
+        """Return a server's instructions; empty where they are not those that are pinned."""
+        return "" if not self._observe and any(of_instructions(self.annotated(server), text)) else text
+
+    async def look(self, server: str, inventory: ToolInventory, instructions: str) -> None:
+        """Compare a server's tools and instructions with what was annotated."""
+        annotated = self.annotated(server)
+        live = ListedServer(tuple(inventory.listed.values()))
+
+        def differing(recorded: ListedServer | None) -> list[Deviation]:
+            tools = compare(annotated, live, recorded)
+            return [*tools.deviations, *tools.undigested, *of_instructions(annotated, instructions, recorded)]
+
+        await self._tell(server, "tools", differing)
+
+    async def hidden_prompts(self, server: str, prompts: Sequence[Mapping[str, JsonValue]]) -> frozenset[str]:
+        """Return the names of prompts that are not those that are pinned."""
+        annotated = self.annotated(server)
+        if annotated is None or annotated.prompts is None or self._observe:
+            return frozenset()
+        found = await self._tell(server, "prompts", partial(_prompts, annotated, prompts))
+        return frozenset(each.name for each in found)
+
+    async def _tell(
+        self, server: str, what: str, differing: Callable[[ListedServer | None], list[Deviation]]
+    ) -> list[Deviation]:
+        """Work out what is withheld, and say what was not said before."""
+        found = await run_blocking(partial(differing, None)) if not self._observe else []
+        if any(each.kind == "changed" for each in found):
+            recorded = await run_blocking(partial(recorded_server, self._published, server))
+            found = await run_blocking(partial(differing, recorded))
+        sentences = tuple(_sentences(server, found))
+        self._sentences[server, what] = sentences
+        for sentence in [each for each in sentences if each not in self._said]:
+            self._said.add(sentence)
+            self._say(sentence)
+        if len(self._said) > _MOST_KEPT:
+            self._said.clear()
+        return found
+
+
+def _prompts(
+    annotated: ServerAnnotations, prompts: Sequence[Mapping[str, JsonValue]], recorded: ListedServer | None
+) -> list[Deviation]:
+    return [*of_prompts(annotated, prompts, recorded)]
+
+
+def _sentences(server: str, found: Sequence[Deviation]) -> list[str]:
+    """Return a sentence for each thing that is withheld; one for all tools that nobody annotated."""
+    new = [each.name for each in found if (each.what, each.kind) == ("tool", "added")]
+    others = [each for each in found if (each.what, each.kind) != ("tool", "added")]
+    sentences = [words for each in others if (words := withheld_words(server, each))]
+    more = len(sentences) - _MOST_SAID
+    sentences = [*sentences[:_MOST_SAID], *([f"server {server}: and {more:,} more"] if more > 0 else [])]
+    if new:
+        names = ", ".join(map(quoted, new[:_MOST_SAID]))
+        more_names = f" and {len(new) - _MOST_SAID:,} more" if len(new) > _MOST_SAID else ""
+        sentences.append(
+            f"server {server}: hidden, because nobody annotated them: {names}{more_names}; "
+            f"run `ironcurtain annotate {server}`, then compile"
+        )
+    return sentences
