@@ -17,6 +17,7 @@ from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.errors import UnconfirmedAnnotationError
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.servers.tools import ListedServer, ToolListing, Tools, tool_digest
+from ironcurtain.system.frozen import JsonValue
 
 DIGEST = f"sha256:{'0' * 64}"
 

@@ -70,7 +70,7 @@ async def read(manner: str) -> ListedServer:
             return await session.list_server()
 
 
-async def _no_roots(_context: ClientRequestContext) -> ListRootsResult:
+async def _no_roots(context: ClientRequestContext) -> ListRootsResult:  # noqa: ARG001 - the SDK names it
     return ListRootsResult(roots=[])
 
 
