@@ -16,7 +16,7 @@ from ironcurtain.enforcement.audit.log_paths import audit_directory, default_key
 from ironcurtain.enforcement.proxy.audit_options import AuditOptions
 from ironcurtain.enforcement.proxy.options import LoadedFiles, ProxyOptions
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
-from ironcurtain.enforcement.proxy.surroundings import sandbox_inputs
+from ironcurtain.enforcement.proxy.surroundings import note_enforced, sandbox_inputs
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.policy import Policy
 from ironcurtain.system.structs import Struct
@@ -60,6 +60,7 @@ async def start(options: ProxyOptions, loaded: LoadedFiles, stack: AsyncExitStac
     )
     launcher = await run_blocking(partial(SandboxLauncher.open, config, inputs))
     stack.push_async_callback(launcher.end_early)
+    await run_blocking(partial(note_enforced, config, policy.revision))
     if options.http is None:  # there, nobody may come for hours
         await launcher.start_early()
     return StartedServers(audit_options, log, launcher)

@@ -6,7 +6,9 @@ them in the same: `list_as_proxied`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -21,7 +23,7 @@ from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
 from ironcurtain.decision.rule_scope import can_apply
 from ironcurtain.enforcement.proxy.options import own_places
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
-from ironcurtain.enforcement.sandbox.reach.reach import Reach, reach_of, reaches
+from ironcurtain.enforcement.sandbox.reach.reach import NOTHING, Reach, reach_of, reaches
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.verdict import Verdict
@@ -29,7 +31,10 @@ from ironcurtain.servers.config import ServerConfig, real_paths
 from ironcurtain.servers.tool_lists.listing import list_reachable
 from ironcurtain.servers.tool_lists.session import ClientSide
 from ironcurtain.servers.tools import Tools
-from ironcurtain.system.frozen import JsonValue
+from ironcurtain.settings import user_directory
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.kept_results import keep, read_kept
 
 
 def sandbox_inputs(
@@ -66,6 +71,46 @@ def sandbox_inputs(
         reaches=reached,
         asked=asked,
     )
+
+
+class EnforcedHere(Frozen):
+    """That a proxy of this user has enforced a policy with the servers of a file."""
+
+    revision: str
+
+
+NARROWER = (
+    "servers are read in the sandbox of a compile, since no proxy has enforced this policy with them here: "
+    "behind the proxy rules open more to them, and they may write other texts"
+)
+
+
+def note_enforced(config: ServerConfig, revision: str) -> None:
+    """Record that a person lets a policy open to these servers what its rules permit."""
+    with suppress(OSError):  # then they are read in a narrower sandbox
+        keep(_record(config, revision), EnforcedHere(revision=revision))
+
+
+def was_enforced(config: ServerConfig, revision: str) -> bool:
+    """Tell whether a proxy has enforced a policy with these servers as they are written now.
+
+    A project that was cloned brings rules and servers of its own: what these open is opened to a server that
+    is only read where a person has had it opened before.
+    """
+    return read_kept(_record(config, revision), EnforcedHere) is not None
+
+
+def _record(config: ServerConfig, revision: str) -> Path:
+    file = config.path
+    written = json_text.digest_bytes(file.read_bytes()) if file.is_file() else ""
+    key = json_text.digest([os.path.realpath(file), written, revision]).removeprefix("sha256:")
+    return user_directory() / "enforced" / f"{key}.json"
+
+
+def _opens_more(config: ServerConfig, inputs: SandboxInputs) -> bool:
+    """Tell whether a contained server reaches behind the proxy what it does not reach without a policy."""
+    contained = [name for name, each in config.servers.items() if each.command and each.sandbox is not False]
+    return any(inputs.reach(name) != NOTHING for name in contained)
 
 
 def could_ask(content: PolicyContent, server: str, tool: str) -> bool:
@@ -124,6 +169,8 @@ def list_as_proxied(
 ) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
     """Start servers as the proxy does, for a client that can do all that the rules permit, and list them.
 
+    Where no proxy has enforced the policy with them, they see no more than while they are annotated.
+
     Args:
         bundle: The policy that is enforced.
         place: Where it was read.
@@ -155,6 +202,9 @@ def list_as_proxied(
     content = loaded.content
     inputs = sandbox_inputs(config, content, loaded.deployment, bundle=place)
     launcher = contained_launcher(say, lambda _: inputs)
+    if not was_enforced(config, bundle.revision) and _opens_more(config, inputs):
+        say(NARROWER)
+        launcher = contained_launcher(say)
     client = partial(_client, content, loaded)
     return list_reachable(config, launcher, only=only, timeout=timeout, client=client)
 

@@ -16,7 +16,7 @@ from ironcurtain.bundle.domain import open_domain
 from ironcurtain.bundle.signing.keys import read_public_key
 from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.decision.comparison import confirm_line, withheld_words
-from ironcurtain.enforcement.proxy.surroundings import list_as_proxied
+from ironcurtain.enforcement.proxy.surroundings import NARROWER, list_as_proxied
 from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, ProgramSurvey, survey
@@ -148,7 +148,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
             is_told = isinstance(each, FetchError | GatewayError | UnpermittedError)
             fix = "" if is_told else _by_hand(config, name)
             yield from failed(f"servers/{name}", each, fix)
-    yield from _drift(installation, live)
+    yield from _drift(installation, live, told)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
     yield from what_stands_open(config, Path.home())
     yield from _reach(installation, config)
@@ -311,7 +311,7 @@ def _by_hand(config: ServerConfig, name: str) -> str:
     return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
 
 
-def _drift(installation: Installation, live: Tools) -> Iterator[Diagnosis]:
+def _drift(installation: Installation, live: Tools, told: list[str]) -> Iterator[Diagnosis]:
     try:
         content = PolicyContent.of(Bundle.read(installation.bundle))
     except IronCurtainError:
@@ -320,6 +320,8 @@ def _drift(installation: Installation, live: Tools) -> Iterator[Diagnosis]:
     found = {server: recorded_server(installation.bundle.parent, server) for server in live}
     recorded = {server: listed for server, listed in found.items() if listed is not None}
     report = drift(content, live, text_findings, recorded)
+    if NARROWER in told:
+        yield Diagnosis(name="drift", status="skip", what=NARROWER, fix="Start the proxy, then look again.")
     for one in report.tools:
         place = f"{one.server}/{visible(one.tool)}"
         told = "".join(f"; {printable(text)}" for text in one.texts)

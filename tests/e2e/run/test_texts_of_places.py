@@ -224,11 +224,13 @@ def test_drift_sees_what_the_proxy_sees_in_its_sandbox(empty: Path, inside: Insi
     compile_(inside, project)
     recorded = json.loads((project / "generated" / "tools" / "notes.json").read_text())
     assert "Notes are not here." in json.dumps(recorded)
+    ended = inside("drift", cwd=project)  # what rules of a project open is not opened unasked
+    assert ended.code == 0
+    assert "no proxy has enforced this policy with them here" in ended.err
+    assert proxied(project)["tools"] == {"notes__read_note"}
     (tool,) = report(inside, project)["tools"]
     assert (tool["tool"], tool["changed"]) == ("list_tags", ["description"])
-    seen = proxied(project)
-    assert seen["tools"] == {"notes__read_note"}
     confirm(project, {"text": "Notes are not here", "value": "are not", "pattern": "are|are not"})
     assert inside("compile", "--locked", cwd=project).code == 0
-    assert report(inside, project)["tools"] == []
     assert proxied(project)["tools"] == {"notes__list_tags", "notes__read_note"}
+    assert report(inside, project)["tools"] == []
