@@ -311,7 +311,7 @@ def _by_hand(config: ServerConfig, name: str) -> str:
     return f"Start it by hand in {visible(str(config.directory / (server.cwd or '')))}: `{command}`."
 
 
-def _drift(installation: Installation, live: Tools, told: list[str]) -> Iterator[Diagnosis]:
+def _drift(installation: Installation, live: Tools, notes: list[str]) -> Iterator[Diagnosis]:
     try:
         content = PolicyContent.of(Bundle.read(installation.bundle))
     except IronCurtainError:
@@ -320,7 +320,7 @@ def _drift(installation: Installation, live: Tools, told: list[str]) -> Iterator
     found = {server: recorded_server(installation.bundle.parent, server) for server in live}
     recorded = {server: listed for server, listed in found.items() if listed is not None}
     report = drift(content, live, text_findings, recorded)
-    if NARROWER in told:
+    if NARROWER in notes:
         yield Diagnosis(name="drift", status="skip", what=NARROWER, fix="Start the proxy, then look again.")
     for one in report.tools:
         place = f"{one.server}/{visible(one.tool)}"
