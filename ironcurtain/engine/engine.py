@@ -39,6 +39,7 @@ from ironcurtain.engine.loop_client import LoopClient
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system import assets
+from ironcurtain.system.background import process_scope
 from ironcurtain.system.private_runtime import private_directory
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.subprocess_runner import clean_environment
@@ -184,7 +185,7 @@ class Engine:
         async with AsyncExitStack() as stack:
             token = secrets.token_urlsafe(32)
             directory = self._prepare(stack, token)
-            checked = asyncio.create_task(asyncio.to_thread(self._check_built_ins))
+            checked = asyncio.create_task(self._check_built_ins())
             stack.push_async_callback(_ended, checked)
             process = await OpaProcess.start(
                 _command(self._opa, directory),
@@ -272,10 +273,12 @@ class Engine:
             raise EngineFailedError(f"the engine's files cannot be written: {visible(str(error))}") from error
         return directory
 
-    def _check_built_ins(self) -> None:
+    async def _check_built_ins(self) -> None:
         from ironcurtain.engine.command import OpaCommand  # noqa: PLC0415 - it loads while OPA starts
 
-        OpaCommand(self._opa, timeout=self._limits.start).check_built_ins(self._archive)
+        command = OpaCommand(self._opa, timeout=self._limits.start)
+        with process_scope():  # a start that is cancelled waits for no check
+            await asyncio.to_thread(command.check_built_ins, self._archive)
 
     async def _until_healthy(self, process: OpaProcess, client: BlockingClient) -> None:
         try:
@@ -303,7 +306,8 @@ class Engine:
 
 
 async def _ended(checked: asyncio.Task[None]) -> None:
-    """Wait for the end of a check whose outcome nobody needs any more."""
+    """End a check whose outcome nobody needs any more."""
+    checked.cancel()
     await asyncio.gather(checked, return_exceptions=True)
 
 

@@ -24,6 +24,11 @@ _PATH = ("/", ".", "~")
 _DROPPED = str.maketrans("", "", "\t\n\r")
 _FILE = re.compile(r"file:(?://(?:localhost(?=/))?)?(?P<path>[^?#]*)", re.IGNORECASE)
 _MOST_BEFORE_A_COLON = 64
+# What a process's own links lead to is the tool's root and working directory, whatever they are for us.
+_TO = r"(?:/+\.)*/+"
+_PROCESS_LINK = re.compile(
+    rf"(?:{_TO}proc{_TO}(?:self|thread-self|[0-9]+)(?:{_TO}task{_TO}[0-9]+)?{_TO}(?P<kind>root|cwd)(?=/|$))+"
+)
 
 
 def looks_like_path(value: JsonValue) -> TypeGuard[str]:
@@ -49,6 +54,8 @@ def paths_in(text: str) -> Iterator[str]:
         yield text
         if not text.startswith("~"):
             yield posixpath.normpath(text)
+            if link := _PROCESS_LINK.match(text):
+                yield ("/" if link["kind"] == "root" else "./") + text[link.end() :].lstrip("/")
         return
     for path in _paths_of_uri(text.translate(_DROPPED)):
         yield trimmed(unquote(path, errors="surrogateescape"))

@@ -86,6 +86,12 @@ def test_every_leaf_of_an_argument_that_is_no_path(name: str, path: str) -> None
 READ_AS_PATHS = [
     *(f" {SECRET}", f"{SECRET} ", f"{SECRET}\n", f"\t{SECRET}\r\n", f"\u00a0{SECRET}", f"{SECRET}\u3000"),
     *(f"\ufeff{SECRET}", f"{SECRET}\u200b", " ~/secret", f"{' ' * 5000}{SECRET}", f"{'/.' * 5000}{SECRET}"),
+    *(
+        f"/proc/self/root{SECRET}",
+        f"/proc/1/root/proc/thread-self/root{SECRET}",
+        f"/proc/self/task/7/root{SECRET}",
+    ),
+    *("/proc/self/cwd/../secret", "/proc/self/root/../home/./user/secret"),
     *(f"file://{SECRET}", f"file:{SECRET}", f"file://localhost{SECRET}", f"file://LOCALHOST{SECRET}"),
     *(f"FILE://{SECRET}", f"FiLe:{SECRET}", f" file://{SECRET}", f"\u00a0file://{SECRET}\u00a0"),
     *(f"fi\tle:/\n/{SECRET}", "file:///home/us\ner/secret", "file:///home/user/%73ecret"),
