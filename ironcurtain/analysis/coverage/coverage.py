@@ -19,6 +19,7 @@ from ironcurtain.analysis.engine.lookup import locate
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.proof import Exactness
+from ironcurtain.analysis.engine.rules.diagram import FALLS_THROUGH
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
@@ -29,6 +30,7 @@ from ironcurtain.analysis.guarantees.spoken_of import overlaps, speaks_of, wante
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.escalation import checks_of
+from ironcurtain.decision.reserved_tools import is_reserved
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.model.scenarios import Scenario
 from ironcurtain.model.verdict import Verdict
@@ -141,10 +143,20 @@ def _place(examined: Examined, cell: EquivalenceClass) -> _CoverageCell:
     return examined.space.server, examined.space.tool, key._replace(marks=frozenset())
 
 
+def _is_shut(examined: Examined, cell: EquivalenceClass) -> bool:
+    """Tell whether a request beside tool calls is denied by default: that needs no scenario of a person's."""
+    key = cell.keys[0]
+    return (
+        is_reserved(examined.space.annotation)
+        and not (key is not None and key.discharged)
+        and all(answered.path.outcome[0] == FALLS_THROUGH for answered in examined.answers[cell.keys])
+    )
+
+
 def _places(examined: Examined) -> dict[_CoverageCell, list[EquivalenceClass]]:
     by_place: dict[_CoverageCell, list[EquivalenceClass]] = {}
     for keys, cell in examined.space.cells.items():
-        if examined.answers.get(keys):
+        if examined.answers.get(keys) and not _is_shut(examined, cell):
             by_place.setdefault(_place(examined, cell), []).append(cell)
     return by_place
 
