@@ -220,5 +220,5 @@ def test_narrow(inside: Inside) -> None:
     assert ended.code == 0
     assert ended.out.startswith("filesystem/move_file: narrowed\n  destination: May be written: the sandbox")
     document = valid("narrowing", inside("narrow", str(SHIPPED), "--format", "json").out)
-    assert len(document["tools"]) == 42
+    assert len(document["tools"]) == 44  # of two servers, and resources of each, which rules open
     assert inside("narrow", str(SHIPPED), "nobody").code == 2
