@@ -1,11 +1,11 @@
 """An agent or a server makes a policy's records, totals and labels say what they should not.
 
 A look-up lies in type, answers about another record, is huge or slow. A record changes between its look-up
-and the sending, by a call of the agent's own or while a person is asked. An amount is negative, beyond every
-number (`1e999`), or overflows its counter. Two payments are made at once under one budget. The store or the
-log is changed. A label is to be lost by cancelling, by a crash, by a reload, by an answer that cannot be
-read, or by a second client. The proxy is killed before it books a payment, before it records it, and before
-it sends it.
+and the sending, by a call of the agent's own or while a person is asked. An amount is negative, beyond
+every number (`1e999`), so fine that no other can be added to it, or overflows its counter. Two payments are
+made at once under one budget. The store or the log is changed. A label is to be lost by cancelling, by a
+crash, by a reload, by an answer that cannot be read, or by a second client. The proxy is killed before it
+books a payment, before it records it, and before it sends it.
 
 Held by: deny where a fact cannot be had; one booking with its decision; no label is ever taken away.
 """
@@ -34,7 +34,7 @@ from mcp.client.streamable_http import streamable_http_client
 from support.deployments.faulty import proxy_of
 from support.deployments.open_place import listening
 from support.deployments.proxied import LONG, Place, text_of, until, visit_all, wait_for
-from support.deployments.remembered import ORDER, RULES, Shop
+from support.deployments.remembered import FACTS, ORDER, RULES, Shop
 from support.deployments.wire import send, speaking
 from support.records.approvals import inbox_of
 
@@ -217,6 +217,22 @@ def test_an_amount_beyond_every_number_is_not_sent(tmp_path: Path) -> None:
 
 
 # -- two gateways -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("per", "window"), [("caller", "week"), ("session", "session")])
+def test_an_amount_too_fine_to_be_added_to_locks_no_counter(tmp_path: Path, per: str, window: str) -> None:
+    facts = {**FACTS, "paid": {**FACTS["paid"], "per": per, "window": window}}
+    shop = Shop(tmp_path.resolve(), facts=facts)
+
+    async def story() -> None:
+        async with shop.client() as client:
+            await until(lambda: shop.is_up("shop"))
+            for amount in (1e-300, 1e-9):
+                await refused_for(client, shop, "8 digits after the point", "pay", {"amount": amount})
+            for amount in (1e-8, 600, 0.1):
+                assert not (await client.call_tool("shop__pay", {"amount": amount})).is_error
+
+    anyio.run(story)
 
 
 def test_two_payments_at_once_under_one_budget_of_two_gateways(tmp_path: Path) -> None:

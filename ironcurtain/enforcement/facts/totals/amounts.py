@@ -10,6 +10,8 @@ import re2
 from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.json_text import MAX_INTEGER
 
+MAX_DECIMALS = 8
+"""How many digits an amount has after the point at most: to a finer one no other could be added exactly."""
 _TOTAL = re2.compile(r"[0-9]{1,16}(\.[0-9]{1,400})?")
 # Forty digits hold every sum of numbers that JSON and a double can both hold; what needs more is refused.
 _EXACT = Context(prec=40, traps=[Inexact, InvalidOperation])
@@ -23,11 +25,13 @@ def amount_of(value: JsonValue) -> Decimal:
     """Return a number of a call as it was written.
 
     Raises:
-        AmountError: If it is missing, no number, negative, or too large to be counted exactly.
+        AmountError: If it is missing, no number, negative, or too large or too fine to be counted exactly.
     """
     amount = number_of(value)
     if amount < 0:
         raise AmountError("the amount is negative")
+    if amount != round(amount, MAX_DECIMALS):
+        raise AmountError(f"the amount has more than {MAX_DECIMALS} digits after the point")
     return abs(amount)  # -0.0 adds nothing
 
 
