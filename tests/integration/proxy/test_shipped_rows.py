@@ -69,6 +69,7 @@ class Place(FixturePlace):
         git(place, "tag", "old")
         remote = str(self.work / f"{place.name}.git")
         git(self.work, "init", "-q", "--bare", "-b", "main", remote)
+        git(Path(remote), "config", "--unset", "core.bare")  # with it, no server may write there
         git(place, "remote", "add", "origin", remote)
         (place / "new").write_text("new\n")
 

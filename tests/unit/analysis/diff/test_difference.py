@@ -22,7 +22,7 @@ def test_a_directory_more_is_one_statement_over_all_tools_with_a_call() -> None:
         shipped.named(rules, "filesystem-allow-read-documents")["if"]["paths"][0]["within"].append("~/Mail")
 
     result = compared(widen)
-    change, moving = result.changes
+    change, resource, moving = result.changes
     # A move would take the file away, which stays denied: its reading alone shows in no call.
     assert (moving.tools, moving.masked_by) == (
         ("filesystem/move_file",),
@@ -35,10 +35,11 @@ def test_a_directory_more_is_one_statement_over_all_tools_with_a_call() -> None:
     assert (change.witness.old.verdict, change.witness.new.verdict) == ("escalate", "allow")
     assert change.old_rules == ("filesystem-ask-read-elsewhere (C12)",)
     assert change.new_rules == ("filesystem-allow-read-documents (C8)",)
-    assert result.loosened == (change,)
+    assert resource.tools == ("filesystem/mcp/resources-read",)
+    assert result.loosened == (change, resource)
     assert result.exactness == "exact"
     assert any("read-path in ~/Mail: escalate → allow" in line for line in text_lines(result))
-    assert next(iter(markdown_lines(result))).startswith("## Loosened: 2")
+    assert next(iter(markdown_lines(result))).startswith("## Loosened: 3")
 
 
 def test_a_change_that_another_role_hides_is_masked_and_is_no_loosening() -> None:
