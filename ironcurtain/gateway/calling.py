@@ -20,7 +20,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from ironcurtain.gateway.admission import Stage
 from ironcurtain.gateway.command import Command, CommandFailedError
 from ironcurtain.gateway.definition import HandlerContext, Tool
-from ironcurtain.gateway.roles import changed_resources
+from ironcurtain.gateway.judged_values import changed_argument
 from ironcurtain.gateway.workers import TooManyHandlersError, Workers
 from ironcurtain.system.text import counted, quoted
 
@@ -82,7 +82,7 @@ async def call_tool(
         ) from None
     except BaseException as error:  # noqa: BLE001 - a team's validator may raise anything, SystemExit too
         raise ToolFailedError(Stage.VALIDATION, f"a validator raised {type(error).__name__}") from None
-    if changed := changed_resources(tool.arguments, arguments, given):
+    if changed := changed_argument(arguments, given):
         raise ToolFailedError(
             Stage.VALIDATION,
             "validation changes what was judged",

@@ -12,12 +12,10 @@ security. Policies judge the values of marked fields as resources, so no model h
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
-from pathlib import PurePath
+from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
-from pydantic import BaseModel, JsonValue, StringConstraints
+from pydantic import BaseModel, StringConstraints
 from pydantic.fields import FieldInfo
 
 from ironcurtain.model.annotations import Argument
@@ -80,63 +78,6 @@ def arguments_of(model: type[BaseModel], personal: frozenset[str]) -> tuple[Argu
             Argument(name=_pointer(leaf.pointer), roles=_roles(leaf.marks), pii=pii) for leaf in leaves
         ]
     return tuple(annotated)
-
-
-def changed_resources(
-    declared: Iterable[Argument], arguments: Mapping[str, JsonValue], given: BaseModel
-) -> str | None:
-    """Return an argument of which validation made another resource; None if there is none.
-
-    The policy judges what is written. A model that strips blanks, folds case or decodes makes another value
-    of that, which nobody has judged.
-    """
-    for argument in declared:
-        if set(argument.possible_roles) == {"none"}:
-            continue
-        name = argument.name
-        steps = tuple(map(_unescaped, name.split("/")[1:])) if name.startswith("/") else (name,)
-        if not _is_kept(arguments, given, steps):
-            return name
-    return None
-
-
-def _is_kept(told: object, held: object, steps: tuple[str, ...]) -> bool:
-    """Tell whether what stands at a pointer is the same in arguments and in the input made of them."""
-    if not steps:
-        return _is_same(told, held)
-    step, rest = steps[0], steps[1:]
-    if isinstance(told, Mapping) and step in told:
-        return _is_kept(told[step], _member(held, step), rest)
-    if not isinstance(told, list) or step != "*":
-        return True  # no such place in what was told: a default of the declaration, or another choice
-    if isinstance(held, set | frozenset):
-        return not rest and set(map(str, told)) == {str(_plain(each)) for each in held}
-    if not isinstance(held, list | tuple) or len(held) != len(told):
-        return False
-    return all(_is_kept(one, other, rest) for one, other in zip(told, held, strict=True))
-
-
-def _member(held: object, step: str) -> object:
-    if isinstance(held, Mapping):
-        return held.get(step)
-    fields = type(held).model_fields if isinstance(held, BaseModel) else {}
-    return next(
-        (getattr(held, name) for name, field in fields.items() if told_name(name, field) == step), None
-    )
-
-
-def _is_same(told: object, held: object) -> bool:
-    """Tell whether a value was kept; types of their own (a URL, a date) write the same in another form."""
-    plain = _plain(held)
-    if isinstance(told, str) and isinstance(held, PurePath):
-        return held == type(held)(told)
-    if isinstance(plain, str | int | float | list | dict | None):
-        return type(plain) is type(told) and plain == told
-    return True
-
-
-def _plain(held: object) -> object:
-    return held.value if isinstance(held, Enum) else held
 
 
 def marked_none(model: type[BaseModel]) -> tuple[str, ...]:
@@ -204,10 +145,6 @@ def _joined(leaves: list[_Leaf]) -> Iterator[_Leaf]:
     for place in places:
         marks = [mark for leaf in leaves if leaf.pointer == place for mark in leaf.marks]
         yield _Leaf(place, tuple(dict.fromkeys(marks)))
-
-
-def _unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
 
 
 def _pointer(steps: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from ironcurtain.decision.roles import Registry
 from ironcurtain.gateway.definition import Tool
 from ironcurtain.gateway.gateway import Gateway
+from ironcurtain.gateway.judged_values import changing
 from ironcurtain.gateway.keywords import near
 from ironcurtain.gateway.option_positions import option_positions, unexamined
 from ironcurtain.gateway.output.outcome_table import OutcomeTable, outcome_table
@@ -65,6 +66,8 @@ def _notes(tool: Tool, table: OutcomeTable, registry: Registry) -> Iterator[str]
                 yield f"{argument.name}: the gateway does not declare the role {quoted(role)}. {meant}"
     for name in _numbers_as_text(tool.input_schema()):
         yield f"{name} can come as a text, too, and rules compare numbers only: declare an int or a float"
+    for name, how in changing(tool.input):
+        yield f"{name}: its model {how}; a call in which that changes the value is refused"
     for name in option_positions(tool):
         yield f'the value of {name} can be taken for an option: put "--" before it'
     if names := unexamined(tool):

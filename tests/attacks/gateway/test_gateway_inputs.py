@@ -1,21 +1,24 @@
 """A call is written so that its tool makes something else of it than what was judged, or fails in the checks.
 
-Held by: what a condition asks is asked of the canonical arguments, too; a resource that validation changes
-is refused; whatever a check raises is a refusal with a record; a definition whose markers changed is not the
-tool that the policy was made for.
+Held by: what a condition asks is asked of the canonical arguments, too; an argument that validation changes
+is refused, marked or not; whatever a check raises is a refusal with a record; a definition whose markers
+changed is not the tool that the policy was made for.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+from datetime import date, datetime
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path, PurePath
 from typing import Annotated, Any
+from uuid import UUID
 
 import anyio
 import pytest
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from support.deployments.support_desk import Desk, text_of
 
 from ironcurtain.gateway import Gateway, Is, ReadPath, define_tool
@@ -160,6 +163,67 @@ class Plain(BaseModel):
     other: Annotated[str | None, Is("read-path")] = None
     all: list[ReadPath] = Field(default_factory=lambda: ["/srv/a"], alias="every")
     note: Annotated[str, AfterValidator(str.strip)] = ""
+    due: datetime | None = None
+    rate: float = 1
+    sum: Decimal = Decimal(0)
+    tags: dict[str, set[str]] = Field(default_factory=dict)
+
+
+class Status(BaseModel):
+    status: Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
+
+
+class State(Enum):
+    CLOSED = "closed"
+
+    @classmethod
+    def _missing_(cls, value: object) -> State | None:
+        return cls.CLOSED if str(value).strip().lower() == "closed" else None
+
+
+class Chosen(BaseModel):
+    state: State
+
+
+class Renamed(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    status: str = Field("open", alias="state")
+
+
+class Moved(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    status: str = "open"
+
+    @model_validator(mode="before")
+    @classmethod
+    def moved(cls, told: dict[str, Any]) -> dict[str, Any]:
+        return {**told, "status": told["also"]} if "also" in told else told
+
+
+class Assigned(BaseModel):
+    status: str = "open"
+
+    @model_validator(mode="after")
+    def assigned(self) -> Assigned:
+        self.status = self.status.strip()
+        return self
+
+
+class Nested(BaseModel):
+    every: dict[str, list[Status]]
+
+
+class Keyed(BaseModel):
+    model_config = ConfigDict(str_to_lower=True)
+    every: dict[str, int]
+
+
+class Typed(BaseModel):
+    id: UUID | None = None
+    day: date | None = None
+    place: PurePath | None = None
+    sum: Decimal | None = None
+    on: bool | None = None
 
 
 def tried(model: type[BaseModel], arguments: dict[str, Any]) -> str:
@@ -189,20 +253,82 @@ def tried(model: type[BaseModel], arguments: dict[str, Any]) -> str:
         (Inside, {"files": [{"path": "/srv/a"}, {"path": "/srv/secret\n"}]}),
         (Several, {"paths": ["/srv/A", "/srv/b"]}),
         (Cased, {"ticket": "SUP-1"}),
+        (Status, {"status": " CLOSED "}),
+        (Status, {"status": "Closed"}),
+        (Chosen, {"state": "CLOSED"}),
+        (Renamed, {"status": "closed"}),
+        (Moved, {"also": "closed"}),
+        (Assigned, {"status": "closed "}),
+        (Nested, {"every": {"a": [{"status": "closed"}, {"status": "CLOSED"}]}}),
+        (Keyed, {"every": {"A": 1}}),
+        (Typed, {"id": "6F9619FF-8B86-D011-B42D-00C04FC964FF"}),
+        (Typed, {"day": "2026-12-24T00:00:00"}),
+        (Typed, {"place": "a//b"}),
+        (Typed, {"sum": " 60"}),
+        (Typed, {"on": "yes"}),
     ],
 )
-def test_validation_makes_another_resource_of_what_was_judged(
+def test_validation_makes_another_value_of_what_was_judged(
     model: type[BaseModel], arguments: dict[str, Any]
 ) -> None:
     assert tried(model, arguments).startswith("VALIDATION: The arguments are not valid. ")
 
 
 def test_what_validation_keeps_is_given_to_the_tool() -> None:
-    told = {"path": "/srv/a", "kind": "log", "other": None, "every": ["/srv/b"], "note": " x "}
-    assert json.loads(tried(Plain, told)) == {**told, "note": "x"}
+    told: dict[str, Any] = {
+        "path": "/srv/a",
+        "kind": "log",
+        "other": None,
+        "every": ["/srv/b"],
+        "note": "x",
+        "rate": 5,
+    }
+    told |= {"due": "2026-11-28T10:00:00Z", "sum": "60.00", "tags": {"a": ["y"]}}
+    assert json.loads(tried(Plain, told)) == told
+    assert tried(Status, {"status": "closed"}) == '{"status": "closed"}'
+    assert tried(Renamed, {"state": "closed"}) == '{"state": "closed"}'
     assert json.loads(tried(Plain, {"path": "/srv/a"}))["every"] == ["/srv/a"]
     assert tried(Stripped, {"path": "/srv/a"}) == '{"path": "/srv/a"}'
     assert tried(Inside, {"files": [{"path": "/srv/a"}]}) == '{"files": [{"path": "/srv/a"}]}'
+
+
+CLOSING = """
+from typing import Annotated
+from pydantic import BaseModel, StringConstraints
+from ironcurtain.gateway import Gateway, define_tool
+
+class Status(BaseModel):
+    status: Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
+
+gateway = Gateway("desk", [define_tool(
+    name="set", description="Set it.", classification="write", permissions=["public"], input=Status,
+    output=Status, output_policy={".": "allow"}, handler=lambda given: given,
+)])
+"""
+
+
+def test_a_denied_value_is_spelled_so_that_the_tool_makes_it_of_another(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    closed = {"name": "/status", "op": "equals", "value": "closed"}
+    deny = {"name": "no-closing", "description": "Not closed.", "clause": "C1", "reason": "Never."}
+    desk.tools(CLOSING, {**deny, "then": "deny", "if": {"server": ["desk"], "args": [closed]}})
+    desk.permit()
+
+    async def story() -> list[str]:
+        async with desk.client() as client:
+            found = [
+                await client.call_tool("desk__set", {"status": each})
+                for each in ("open", "closed", " CLOSED ")
+            ]
+            return [text_of(each) for each in found]
+
+    permitted, denied, changed = anyio.run(story)
+    assert permitted == '{"status": "open"}'
+    assert "not permitted" in denied
+    assert changed.startswith("The arguments are not valid. ")
+    printed = desk.run("serve", "--check", "tools.py")
+    assert "status: its model strips blanks; a call in which that changes the value is refused" in printed
+    assert "status: its model writes it in lower case" in printed
 
 
 def test_conditions_that_hang_are_not_piled_up() -> None:
