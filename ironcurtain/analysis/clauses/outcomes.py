@@ -22,7 +22,7 @@ from ironcurtain.analysis.coverage.coverage import numbered
 from ironcurtain.analysis.engine.guarantee_scope import read_guarantees
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
-from ironcurtain.analysis.engine.proof import Proof
+from ironcurtain.analysis.engine.proof import Proof, exactness_of
 from ironcurtain.analysis.explain.report import QuotedClause, clauses_of
 from ironcurtain.analysis.findings.context import FindingContext, answers_of
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded
@@ -139,8 +139,9 @@ class _Reader(Struct):
 
     def outcome(self, clause: QuotedClause) -> ClauseOutcome:
         content = self.context.analysis.content
-        of_clause = [(name, rule.order) for name, rule in self.context.rules if rule.clause == clause.id]
-        rules = tuple(name for name, order in of_clause if order in self.context.deciding)
+        of_clause = [name for name, rule in self.context.rules if rule.clause == clause.id]
+        idle = {name: gaps for name in of_clause if (gaps := self._idle(name)) is not None}
+        rules = tuple(name for name in of_clause if name not in idle)
         claims = tuple(claim for claim in content.claims if claim.clause == clause.id)
         scenarios = [s for s in self._scenarios() if s.clause == clause.id]
         asked = tuple(
@@ -152,7 +153,8 @@ class _Reader(Struct):
             clause=clause,
             outcome="unaccounted",
             rules=rules,
-            idle=tuple(name for name, _ in of_clause if name not in rules),
+            idle=tuple(idle),
+            unproved={name: exactness_of(gaps) for name, gaps in idle.items() if gaps},
             structural=self._structural(claims, scenarios),
             into=tuple(dict.fromkeys(id_ for claim in claims for id_ in claim.into)),
             asked=asked,
@@ -164,10 +166,28 @@ class _Reader(Struct):
                 "outcome": _kind(
                     outcome,
                     principle=clause.id in content.principles,
-                    only_asks=all(content.rules[rule].then is Verdict.ESCALATE for rule in rules),
+                    only_asks=all(self._only_asks(rule, asked) for rule in rules),
                 )
             }
         )
+
+    def _idle(self, rule: str) -> frozenset[str] | None:
+        """Return why a rule may yet give a verdict of which no call was found; None where one was."""
+        if self.decided is not None and any(d.rule == rule for d in self.decided.decisions.values()):
+            return None
+        searched = self.context.rule_verdict(rule)
+        return searched.gaps if searched.call is None else None
+
+    def _only_asks(self, name: str, asked: Collection[AskedTool]) -> bool:
+        """Tell whether a rule only asks about tools of which it is said that no rule can test the clause."""
+        rule = self.context.analysis.content.rules[name]
+        claimed = {(each.server, each.tool) for each in asked}
+        decides = {
+            (examined.space.server, examined.space.tool)
+            for examined, _ in self.context.concerned(rule.order)
+            if any(answered.path.outcome[0] == rule.order for _, _, answered in answers_of(examined))
+        }
+        return rule.then is Verdict.ESCALATE and decides <= claimed
 
     def _scenarios(self) -> Sequence[Scenario]:
         return self.decided.scenarios if self.decided is not None else ()

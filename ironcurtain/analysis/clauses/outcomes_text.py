@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ironcurtain.analysis.clauses.report import AskedTool, ClauseCell, ClauseOutcome, ClauseReport
-from ironcurtain.analysis.engine.proof import Proof
+from ironcurtain.analysis.engine.proof import Exactness, Proof
 from ironcurtain.decision.roles import NONE
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.text import printable, visible
@@ -40,7 +40,8 @@ def _first(outcome: ClauseOutcome) -> str:
     if outcome.outcome == "structural" and outcome.structural:
         return f"holds by structure in its scenarios ({', '.join(outcome.structural)})"
     if outcome.outcome == "not-kept" and not _reasons(outcome):
-        return "has rules that decide no call"
+        known = "has rules, and no call was found that they decide"
+        return known if outcome.unproved else "has rules that decide no call"
     if outcome.outcome == "not-kept" and all(claim.kind == "not-here" for claim in outcome.claims):
         return "concerns no tool that is here"
     return _WORDS[outcome.outcome]
@@ -57,10 +58,28 @@ _WORDS: Mapping[str, str] = {
 
 
 def _more(outcome: ClauseOutcome) -> Iterator[str]:
-    if outcome.idle:
-        yield f"{_listed(outcome.idle)} never decides"
+    yield from _idle_words(outcome)
     yield from (asked_words(asked) for asked in outcome.asked)
     yield from (f"reason given: {reason}" for reason in dict.fromkeys(_reasons(outcome)))
+
+
+def _idle_words(outcome: ClauseOutcome) -> Iterator[str]:
+    """Yield what is known of the rules of which no call was found whose verdict they give."""
+    proved = tuple(name for name in outcome.idle if name not in outcome.unproved)
+    if proved:
+        yield f"{_listed(proved)} never decides"
+    for exactness, words in _UNPROVED.items():
+        names = tuple(name for name in outcome.idle if outcome.unproved.get(name) == exactness)
+        if names:
+            yield words.format(_listed(names))
+
+
+_NO_CALL = "no call was found that {} decides (not proved)"
+_UNPROVED: Mapping[Exactness, str] = {
+    "exact": _NO_CALL,
+    "sampled": _NO_CALL,
+    "not examined": "whether {} decides a call is not known: of a tool that it concerns, none could be made",
+}
 
 
 def _reasons(outcome: ClauseOutcome) -> list[str]:

@@ -11,7 +11,7 @@ from ironcurtain.analysis.explain.report import QuotedClause
 from ironcurtain.model.guarantees import WitnessCall
 from ironcurtain.model.policy import Claim
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Digest, Frozen, JsonValue
+from ironcurtain.system.frozen import Digest, Frozen, JsonValue, is_empty
 
 OutcomeKind: TypeAlias = Literal[
     "enforced", "structural", "merged", "asked", "partly-asked", "not-kept", "principle", "unaccounted"
@@ -86,7 +86,10 @@ class ClauseOutcome(Frozen):
         outcome: The strongest of what keeps it: rules that decide calls, the structural checks (as a
             scenario of it shows, or as an answer says), the rules of other clauses, a person who is asked.
             `unaccounted` where nothing and nobody says a word about it.
-        rules: Its rules that decide some call; `idle` those that never do.
+        rules: Its rules that give the verdict of some call.
+        idle: Its rules of which no such call was found; what else a call holds may overrule them.
+        unproved: Those of `idle` of which it is not proved that there is none; by name, how the tools that
+            they concern were examined.
         structural: The structural rules that decide its scenarios.
         into: The clauses whose rules keep it, too, as an answer says; each of them is kept.
         asked: What was said of tools, checked.
@@ -98,6 +101,7 @@ class ClauseOutcome(Frozen):
     outcome: OutcomeKind
     rules: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    unproved: dict[str, Exactness] = Field(default_factory=dict, exclude_if=is_empty)
     structural: tuple[str, ...] = ()
     into: tuple[str, ...] = ()
     asked: tuple[AskedTool, ...] = ()

@@ -11,7 +11,7 @@ from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, FoundCall, Goal
+from ironcurtain.analysis.engine.search import ANY_PATH, CallSearch, FoundCall, Goal, SearchResult
 from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.findings.report import Kind
@@ -115,6 +115,25 @@ class FindingContext(Struct):
             self.find_call(examined, cell, lambda *_: True, answered.path) is None
             for examined, cell, answered in places[:MAX_SOUGHT]
         )
+
+    def rule_verdict(self, name: str) -> SearchResult:
+        """Search a call whose verdict a rule gives, which no other resource of the call overrules."""
+        rule, gaps = self.analysis.content.rules[name], frozenset[str]()
+        places = [
+            (examined, cell, answered.path)
+            for examined, _ in self.concerned(rule.order)
+            for cell, _, answered in answers_of(examined)
+            if answered.path.outcome[0] == rule.order
+        ]
+        for examined, cell, path in places[:MAX_SOUGHT]:
+            searched = self._search(examined).find(
+                cell, lambda resource, call: resource[0] == call[0] == rule.then.severity, path
+            )
+            if searched.call is not None:
+                return searched
+            gaps |= searched.gaps
+        gaps |= {gap for examined, _ in self.concerned(rule.order) for gap in examined.gaps}
+        return SearchResult(None, gaps | ({TOO_MANY} if len(places) > MAX_SOUGHT else frozenset()))
 
     @property
     def custom_modules(self) -> list[str]:

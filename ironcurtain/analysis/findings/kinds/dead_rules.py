@@ -38,6 +38,7 @@ class _Shadow:
 def dead_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
     """Yield rules that never decide, but those that name what no tool has, which explains enough."""
     context = inputs.context
+    idle = {name: name in account.unproved for account in inputs.outcomes for name in account.idle}
     misnamed = {unknown.order for unknown in inputs.unknown_names}
     for name, rule in context.rules:
         if rule.order in misnamed:
@@ -48,6 +49,16 @@ def dead_rules(inputs: FinderInputs) -> Iterator[FindingDraft]:
                 yield replace(found, rule=name)
         elif context.is_in_doubt(rule.order):
             yield _not_found(context, name)
+        elif idle.get(name) is False:
+            yield context.of_rule(
+                name,
+                "dead-rule",
+                "warning",
+                message=f"the rule {visible(name)} ({rule.then}) never gives a verdict: every call that it "
+                "speaks of holds something else that is decided more severely",
+                suggestion="Correct what overrules it, or delete it.",
+                universal=True,
+            )
 
 
 def _not_found(context: FindingContext, name: str) -> FindingDraft:

@@ -161,6 +161,42 @@ def test_rules_that_never_decide_are_not_said_to_be_no_concern_of_the_tools() ->
     assert "shadowed-rule" in kinds(written)
 
 
+def test_a_rule_that_is_not_proved_to_decide_nothing_is_not_said_to() -> None:
+    # A set of Unicode is followed in part only, so calls may have been missed.
+    letters = {**ASK_SECRET, "if": {"tool": ["send_mail"], "args": [{**SECRET, "value": "\\pL+"}]}}
+    found = outcome(document({**ASK_ALL, "clause": "C1"}, letters))
+    assert (found.idle, found.unproved) == (("ask-secret",), {"ask-secret": "sampled"})
+    words = outcome_words(found)
+    assert words == (
+        "has rules, and no call was found that they decide; no call was found that ask-secret decides "
+        "(not proved)"
+    )
+
+
+def test_a_rule_that_the_rest_of_every_call_overrules_enforces_nothing() -> None:
+    def role(name: str, then: str, clause: str) -> dict[str, Any]:
+        condition = {"tool": ["edit_file"], "roles": [name], "in_sandbox": True}
+        return {"name": f"{then}-{name}", "clause": clause, "then": then, "if": condition}
+
+    asking, denying = role("read-path", "escalate", "C2"), role("write-path", "deny", "C1")
+    found = outcome(document(asking, denying, tools=["edit_file"]))
+    assert (found.outcome, found.rules, found.idle) == ("not-kept", (), ("escalate-read-path",))
+    assert found.unproved == {}
+    assert "escalate-read-path never decides" in outcome_words(found)
+    assert "dead-rule" in kinds(document(asking, denying, tools=["edit_file"]))
+    beside = outcome(document(asking, {**denying, "then": "allow"}, tools=["edit_file"]))
+    assert (beside.outcome, beside.rules, beside.idle) == ("enforced", ("escalate-read-path",), ())
+
+
+def test_a_rule_that_asks_on_one_server_is_not_lost_where_another_has_a_claim() -> None:
+    claim = {**CLAIM, "server": "crm", "kind": "judgement", "tools": ["add_note"]}
+    noting = {"name": "allow-notes", "then": "allow", "if": {"server": ["crm"]}}
+    found = outcome(document(ASK_ALL, noting, claims=[claim], facts={}))
+    assert (found.outcome, found.rules) == ("enforced", ("ask-mail",))
+    words = outcome_words(found)
+    assert "is enforced by ask-mail; crm/add_note is not asked about" in words
+
+
 @pytest.mark.parametrize(
     ("scenarios", "is_kept"),
     [
