@@ -1,7 +1,10 @@
 """A server tells around its tool's output policy what this one takes out: in progress, a log, an error.
 
+Or it puts what a path names where the path does not lead: into several texts, `{"result": ...}`, or a string.
+
 Held by: of such a tool's progress only that there is some is told, in numbers of ours; log messages of its
-server reach nobody; errors of the protocol and reasons why it gave no answer become words of ours.
+server reach nobody; errors of the protocol and reasons why it gave no answer become words of ours; an
+answer that holds elsewhere what a path takes out is not returned.
 """
 
 from __future__ import annotations
@@ -16,6 +19,11 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from support.deployments.proxied import LEGACY, MODERN, Place, text_of, until
+
+from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.proxy.calls.outputs import Outputs
+from ironcurtain.gateway.calling import CallNotes
+from ironcurtain.gateway.output.policy import OutputPolicy
 
 pytestmark = pytest.mark.timeout(600)
 STRIPPED = {".nothing": "allow"}
@@ -77,3 +85,47 @@ def test_a_server_tells_nothing_around_an_output_policy(tmp_path: Path, server: 
     anyio.run(story)
     ends = [record["status"] for record in place.records() if record["kind"] == "result"]
     assert ends[-3:] == ["failed", "tool-error", "failed"]
+
+
+ADDRESS = "ada@example.com"
+PERSON = f'{{"email": "{ADDRESS}"}}'
+IN_A_STRING = json.dumps(json.dumps(PERSON)).replace("{", "\\u007b")
+ABSOLUTE = {".": "allow", ".email": "mask"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "result"),
+    [
+        (ABSOLUTE, {"content": [{"type": "text", "text": PERSON}] * 2}),
+        (ABSOLUTE, {"content": [], "structuredContent": {"result": json.loads(PERSON)}}),
+        (ABSOLUTE, {"content": [], "structuredContent": {"result": [json.loads(PERSON)]}}),
+        (ABSOLUTE, {"content": [], "structuredContent": {"result": {"result": json.loads(PERSON)}}}),
+        (ABSOLUTE, {"content": [], "structuredContent": {"data": PERSON}}),
+        (ABSOLUTE, {"content": [], "structuredContent": {"data": IN_A_STRING}}),
+        (ABSOLUTE, {"content": [{"type": "text", "text": IN_A_STRING}]}),
+        (ABSOLUTE, {"content": [{"type": "text", "text": json.dumps({"result": json.loads(PERSON)})}]}),
+        ({".": "allow", "..email": "redact"}, {"content": [], "structuredContent": {"data": PERSON}}),
+        ({".": "allow", ".[].email": "redact"}, {"content": [{"type": "text", "text": PERSON}]}),
+        ({".": "allow", ".[1]": "redact"}, {"content": [], "structuredContent": {"result": [1, ADDRESS]}}),
+    ],
+    ids=[
+        "two texts",
+        "result",
+        "list in a result",
+        "result in a result",
+        "string",
+        "escaped string",
+        "escaped text",
+        "result in a text",
+        "string at any depth",
+        "one text of a list",
+        "columns",
+    ],
+)
+def test_what_an_absolute_path_takes_out_does_not_leave_elsewhere(
+    rules: dict[str, str], result: dict[str, Any]
+) -> None:
+    outputs = Outputs({("crm", "find"): OutputPolicy.parse(rules)})
+    found = anyio.run(outputs.filtered, Call("crm", "find", {}), result, CallNotes("trace"))
+    assert found["isError"] is True
+    assert ADDRESS not in str(found)

@@ -20,6 +20,7 @@ from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.gateway.admission import RULES, Admission, Stage
 from ironcurtain.gateway.calling import INTERNAL, CallNotes
 from ironcurtain.gateway.output.automaton import State
+from ironcurtain.gateway.output.evasions import WRAPPED, evades
 from ironcurtain.gateway.output.paths import AnyIndex, Index, Key, Path
 from ironcurtain.gateway.output.policy import Filtered, OutputPolicy, UnfilterableError, read_value
 from ironcurtain.gateway.output.projection import Schema, project
@@ -30,8 +31,8 @@ _ToolName = tuple[str, str]
 
 FAILED: Final = "The tool failed."
 SILENT: Final = "The server of this tool gave no answer."
-_WRAPPED = "result"
-"""The only member of a structured content that servers' libraries make of a text or an array."""
+_OBJECT, _ARRAY = ("{", r"\u007b"), ("[", r"\u005b")
+"""What an object and an array begin with in a text, plain and escaped."""
 _FEW = 2_000
 
 
@@ -74,9 +75,10 @@ class Outputs:
             value = value_of(result)
             if "structuredContent" not in result:
                 _check_texts(policy, value, policy.start())
-            elif call.server not in self._own and isinstance(value, dict) and value.keys() == {_WRAPPED}:
-                _check_texts(policy, value[_WRAPPED], policy.key(policy.start(), _WRAPPED))
-            work = partial(_written, policy, value)
+            elif call.server not in self._own and isinstance(value, dict) and value.keys() == {WRAPPED}:
+                _check_texts(policy, value[WRAPPED], policy.key(policy.start(), WRAPPED))
+            is_texts = "structuredContent" not in result
+            work = partial(_written, policy, value, is_texts=None if call.server in self._own else is_texts)
             # A large answer must not keep other calls waiting.
             found, text = work() if _is_small(value) else await to_thread.run_sync(work)
         except UnfilterableError as error:
@@ -159,13 +161,13 @@ def _check_texts(policy: OutputPolicy, value: JsonValue, state: State) -> None:
     held = [rule.path for rule in policy.rules if rule.action is not Action.ALLOW]
     if not held:
         return
-    marks = ("{", "[") if any(map(_is_of_arrays, held)) else ("{",)
+    marks = (*_OBJECT, *_ARRAY) if any(map(_is_of_arrays, held)) else _OBJECT
     texts = enumerate(value) if isinstance(value, list) else ()
     places = [(value, state), *((each, policy.index(state, number)) for number, each in texts)]
     for each, place in places:
         if (
             isinstance(each, str)
-            and any(mark in each for mark in marks)
+            and any(mark in each.lower() for mark in marks)
             and policy.outcome(place).action is Action.ALLOW
         ):
             raise UnfilterableError("it is a text that holds an object or array, and no JSON")
@@ -173,13 +175,21 @@ def _check_texts(policy: OutputPolicy, value: JsonValue, state: State) -> None:
 
 def _is_of_arrays(path: Path) -> bool:
     """Tell whether a path names places in arrays that lie in no object, as columns of a table."""
-    steps = [step for step in path.steps if step != Key(_WRAPPED)]
+    steps = [step for step in path.steps if step != Key(WRAPPED)]
     return bool(steps) and all(isinstance(step, Index | AnyIndex) for step in steps)
 
 
-def _written(policy: OutputPolicy, value: JsonValue) -> tuple[Filtered, str]:
-    """Filter a value; return what is left, and its text."""
+def _written(policy: OutputPolicy, value: JsonValue, *, is_texts: bool | None) -> tuple[Filtered, str]:
+    """Filter a value; return what is left, and its text.
+
+    Args:
+        policy: The policy.
+        value: The value.
+        is_texts: Whether it was made of the texts of an answer; None where we made it ourselves.
+    """
     found = policy.apply(value)
+    if is_texts is not None and evades(policy, value, is_texts=is_texts):
+        raise UnfilterableError("what the policy takes out lies in it where no path leads")
     try:
         text = json.dumps({} if found.is_empty else found.value, ensure_ascii=False, allow_nan=False)
         text.encode()

@@ -67,6 +67,24 @@ def test_a_text_that_a_library_made_structured_does_not_leave_whole(
     assert ADDRESS not in str(found)
 
 
+ABSOLUTE = {".": "allow", ".email": "mask"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "value"),
+    [
+        ({**ABSOLUTE, ".result.email": "mask"}, {"result": {"email": "x", "id": 1}}),
+        (ABSOLUTE, {"result": {"id": 1}}),
+        (ABSOLUTE, {"data": {"email": "x"}}),
+        (ABSOLUTE, {"data": '{"id": 1}'}),
+        (ABSOLUTE, {"result": {"email": "x"}, "more": 1}),
+    ],
+)
+def test_a_rule_for_the_place_or_another_place_refuses_nothing(rules: dict[str, str], value: Any) -> None:
+    given = {"content": [], "structuredContent": value}
+    assert "isError" not in left_of_result(given, rules=rules)
+
+
 @pytest.mark.parametrize("wrapped", ["nobody [was] found", [f"a {ADDRESS}"], {"email": "x"}])
 def test_what_else_a_library_made_structured_leaves_as_the_policy_says(wrapped: object) -> None:
     given = {"content": [], "structuredContent": {"result": wrapped}}
