@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ironcurtain.analysis.clauses.outcomes import is_kept
@@ -9,7 +10,7 @@ from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import AskedTool, ClauseOutcome
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.engine.search import FoundCall
-from ironcurtain.analysis.findings.context import FindingDraft, WitnessQuery
+from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.structs import replace
@@ -26,7 +27,7 @@ def clause_claims(inputs: FinderInputs) -> Iterator[FindingDraft]:
     }
     restricting |= {account.clause.id for account in outcomes if account.outcome in ("structural", "asked")}
     for account in outcomes:
-        false = list(_false_claims(account, outcomes))
+        false = [*_false_claims(account, outcomes), *_not_exempt(context, account)]
         yield from false
         # Rules that never decide are findings of their own.
         explained = any(claim.kind != "not-here" for claim in account.claims) or not account.idle
@@ -56,6 +57,32 @@ def _false_claims(account: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> 
             "decide all its scenarios",
             "structural",
         )
+
+
+_PERMITS = re.compile(r"\bagent may (?!not|never|only).*\b(?:sandbox|workspace)\b", re.IGNORECASE)
+
+
+def _not_exempt(context: FindingContext, account: ClauseOutcome) -> Iterator[FindingDraft]:
+    """Yield what is permitted in the workspace by structure, of tools of which nothing is exempt."""
+    if account.rules or account.structural or not _PERMITS.search(account.clause.text):
+        return
+    for claim in account.claims:
+        tools = [
+            examined
+            for (server, tool), examined in context.analysis.tools.items()
+            if claim.kind == "structural" and server == claim.server and tool in (claim.tools or (tool,))
+        ]
+        places = [(examined, cell, key) for examined in tools for cell, key, _ in answers_of(examined)]
+        if any(key.discharged for _, _, key in places) or any(examined.gaps for examined in tools):
+            continue
+        for examined, cell, _ in places:
+            call = context.find_call(examined, cell, lambda _, call: call[0] == Verdict.DENY.severity)
+            if call is not None:
+                tool = f"{visible(call.server)}/{visible(call.tool)}"
+                message = f"the clause {account.clause.id} is said to hold by structure, and no call of "
+                draft = _false_claim(account, f"{message}{tool} is exempt in the workspace", tool)
+                yield replace(draft, witness=call)
+                break
 
 
 _NO_RULE = "no rule does so, while calls are allowed"

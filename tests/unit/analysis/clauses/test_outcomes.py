@@ -223,6 +223,18 @@ def test_what_is_said_to_hold_by_structure_is_held_against_its_scenarios(
     assert unshown == (is_kept and not scenarios)
 
 
+def test_what_structure_cannot_permit_in_the_workspace_is_shown_by_a_call() -> None:
+    clauses = [CLAUSES[0], {"id": "C2", "text": "The agent may send mail in its workspace."}]
+    claim = {**STRUCTURAL, "tools": ["send_mail"]}
+    written = document(claims=[claim], clauses=clauses)
+    (finding,) = (each for each in findings_of(written).findings if each.kind == "false-claim")
+    assert finding.severity == "error"
+    assert finding.witness is not None
+    assert (finding.witness.tool, finding.witness.verdict) == ("send_mail", "deny")
+    exempt = document(claims=[STRUCTURAL], clauses=clauses, tools=["read_file"])
+    assert "false-claim" not in kinds(exempt)
+
+
 IN_SANDBOX = {"server": "files", "tool": "read_file", "arguments": {"path": "/home/user/sandbox/a"}}
 
 
