@@ -17,7 +17,7 @@ from ironcurtain.enforcement.audit.log_paths import make_key
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     made = make_session(tmp_path_factory.mktemp("session"))
-    made.record("work", ["docs/a", "docs/b", "work/c\u202e"])
+    made.record("work", ["docs/a", "docs/b", "work/\u202ec"])
     return made
 
 
@@ -69,7 +69,7 @@ def test_tail_prints_the_last_records(session: Session, inside: Inside) -> None:
     lines = shown.out.splitlines()
     assert len(lines) == 3
     assert "ESCALATE files/read" in lines[0]
-    assert "work/c\\u202e" in lines[0]
+    assert "work/\\u202ec" in lines[0]
     assert "[C1 ask-elsewhere, approved by ada]" in lines[0]
     assert "DENY files/remove" in lines[2]
     assert "not sent]" in lines[2]
@@ -112,7 +112,7 @@ def test_show_prints_one_record_in_full(session: Session, inside: Inside) -> Non
     assert (shown.code, shown.err) == (0, "")
     assert "\u202e" not in shown.out
     entry = json.loads(inside("audit", "show", "id0002", "work", *audit, "--format", "json").out)
-    assert entry["decision"]["subjects"][0]["value"].endswith("work/c\u202e")
+    assert entry["decision"]["subjects"][0]["value"].endswith("work/\u202ec")
     assert entry["decision"]["approval"]["approver"] == "ada"
     assert entry["result"]["status"] == "ok"
     assert_clear(inside("audit", "show", "id", "work", *audit), 2, "IC1001")

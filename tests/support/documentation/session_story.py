@@ -133,6 +133,7 @@ async def tell(story: Story) -> None:
     say("A repository, and a bare one to push to")
     story.run(
         "git init -q --bare -b main ~/work/remote.git\n"
+        "git -C ~/work/remote.git config --unset core.bare  # with it, no server may write there\n"
         "git init -q -b main ~/work/site\n"
         "git -C ~/work/site commit -q --allow-empty -m 'First page'\n"
         "git -C ~/work/site remote add origin ~/work/remote.git"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.decision.reserved_tools import with_reserved
+from ironcurtain.decision.reserved_tools import with_reserved, without_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
@@ -91,10 +91,10 @@ def write_bundle(
     """Assemble a bundle and write it as an archive below a directory; return its path.
 
     Args:
-        requests: Whether to list requests beside tool calls where rules could apply to them.
+        requests: Whether to list requests beside tool calls where rules could apply to them; else none is listed.
     """
     annotated, made = annotations_of(servers, roles), compiled(rules, **(policy or {}))
-    annotated = with_reserved(annotated, made) if requests else annotated
+    annotated = with_reserved(annotated, made) if requests else without_reserved(annotated)
     bundle = assemble(
         made,
         annotated,
