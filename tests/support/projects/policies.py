@@ -91,7 +91,7 @@ def write_bundle(
     """Assemble a bundle and write it as an archive below a directory; return its path.
 
     Args:
-        requests: Whether to list requests beside tool calls where rules could apply to them; else none is listed.
+        requests: Whether to list requests beside tool calls where rules could apply to them, or none.
     """
     annotated, made = annotations_of(servers, roles), compiled(rules, **(policy or {}))
     annotated = with_reserved(annotated, made) if requests else without_reserved(annotated)
