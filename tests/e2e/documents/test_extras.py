@@ -38,6 +38,7 @@ def run(of: Installed, home: Path, *command: str, python: bool = False) -> subpr
         "PATH": "/usr/bin:/bin",
         "HOME": str(home),
         "XDG_CACHE_HOME": str(user_cache_path()),
+        "IRONCURTAIN_PERMIT_SERVERS": "all",
     }
     first = [str(of.python), "-I"] if python else [str(of.program)]
     return subprocess.run(

@@ -155,7 +155,7 @@ def test_the_examples_of_settings_and_confirmations_are_read(tmp_path: Path) -> 
 def test_a_confirmation_of_the_page_is_what_the_annotations_wait_for(tmp_path: Path) -> None:
     tool = {
         "name": "order",
-        "description": "Orders a thing.",
+        "description": "Orders of the shop in Rome.",
         "inputSchema": {"type": "object", "properties": {"file_name": {"type": "string"}}},
     }
     (tmp_path / "shop.json").write_text(json.dumps({"tools": [tool]}))

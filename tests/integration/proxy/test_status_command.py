@@ -85,7 +85,8 @@ def test_status_tells_of_a_running_proxy_and_of_no_other(
         assert lines[0].startswith("test: process ")
         assert "  2 decided within the last minute, 1 waits for a person" in lines
         tools = len(fixture_server.TOOLS)
-        assert lines[-1] == f"  fix: up, {tools} tools, 2 hidden"
+        hidden = "    hidden, because no call of them can be permitted: read, image"
+        assert lines[-2:] == [f"  fix: up, {tools} tools, 2 hidden", hidden]
         assert beside.examined() == [("proxy/test", "ok")]
         another_version(beside)
     assert place.said.count("cannot be told") == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ironcurtain.compiler.render.assemble import Release, assemble
-from ironcurtain.decision.reserved_tools import with_reserved, without_reserved
+from ironcurtain.decision.reserved_tools import RESERVED, with_listed, with_reserved, without_reserved
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.lists import Lists
@@ -94,7 +94,8 @@ def write_bundle(
         requests: Whether to list requests beside tool calls where rules could apply to them, or none.
     """
     annotated, made = annotations_of(servers, roles), compiled(rules, **(policy or {}))
-    annotated = with_reserved(annotated, made) if requests else without_reserved(annotated)
+    listed = [place for place, each in annotated.tools().items() if each == RESERVED.get(each.tool)]
+    annotated = with_reserved(annotated, made) if requests else with_listed(without_reserved(annotated), listed)
     bundle = assemble(
         made,
         annotated,

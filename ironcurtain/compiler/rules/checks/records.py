@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from ironcurtain.compiler.annotate.schema_leaves import schema_leaves
 from ironcurtain.compiler.rules.checks.arguments import is_known
 from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.reserved_tools import is_reserved
 from ironcurtain.errors import RuleError
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
 from ironcurtain.model.conditions import If
@@ -34,6 +35,10 @@ def record_problems(policy: CompiledPolicy, annotations: Annotations) -> Iterato
     for rule in policy.rules:
         for name, fact in needed[rule.name].items():
             for tool in _concerned(rule.if_, annotations):
+                if is_reserved(
+                    tool
+                ):  # no record knows the requests that a rule without `tool` is about, too
+                    continue
                 for problem in _operand_problems(fact, tool, annotations):
                     if (name, tool.tool, problem) not in told:
                         told.add((name, tool.tool, problem))
