@@ -95,7 +95,9 @@ def write_bundle(
     """
     annotated, made = annotations_of(servers, roles), compiled(rules, **(policy or {}))
     listed = [place for place, each in annotated.tools().items() if each == RESERVED.get(each.tool)]
-    annotated = with_reserved(annotated, made) if requests else with_listed(without_reserved(annotated), listed)
+    annotated = (
+        with_reserved(annotated, made) if requests else with_listed(without_reserved(annotated), listed)
+    )
     bundle = assemble(
         made,
         annotated,

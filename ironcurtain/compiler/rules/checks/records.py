@@ -35,9 +35,7 @@ def record_problems(policy: CompiledPolicy, annotations: Annotations) -> Iterato
     for rule in policy.rules:
         for name, fact in needed[rule.name].items():
             for tool in _concerned(rule.if_, annotations):
-                if is_reserved(
-                    tool
-                ):  # no record knows the requests that a rule without `tool` is about, too
+                if is_reserved(tool):  # requests beside tool calls need no record
                     continue
                 for problem in _operand_problems(fact, tool, annotations):
                     if (name, tool.tool, problem) not in told:
