@@ -113,7 +113,7 @@ def _protected_leaves(call: Canonical, bounds: Boundaries, guard: PathGuard) -> 
     """Yield the pointers of texts without a path role, keys too, that name a protected path all the same."""
     seen: set[str] = set()
     for steps, value in pointers.ends(call.arguments):
-        if steps in call.path_places:
+        if steps in call.starts:
             continue
         for text in (*steps[1:], value):
             if not looks_like_path(text) or text in seen:

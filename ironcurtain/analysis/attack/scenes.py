@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from ironcurtain.analysis.attack.spellings.leaves import ResourceLeaf
 from ironcurtain.analysis.attack.spellings.spelling import Links, Scene, SpellingContext
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
@@ -18,8 +19,10 @@ from ironcurtain.decision.canonical.host_view import (
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.simulated_host import SimulatedHost
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
+from ironcurtain.decision.decide import Call, trace
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.model.scenarios import DescribedFile, DescribedWorld
+from ironcurtain.system.structs import replace
 
 _PRESENT = ".present"
 _MAX_PLACES = 4
@@ -56,6 +59,18 @@ class Scenes:
             links=self.links,
             folding_hosts=self._content.case_insensitive_hosts,
         )
+
+    def grounds(self, call: Call) -> Callable[[ResourceLeaf], SpellingContext]:
+        """Return what spellings of each leaf of a call need to know: relative ones start where it says."""
+        ground, canonical = self.ground(call.server), trace(call, self.policy(Scene.DESCRIBED)).canonical
+
+        def of(leaf: ResourceLeaf) -> SpellingContext:
+            if canonical is None:
+                return ground
+            start = canonical.starts.get(leaf.steps) if leaf.is_path else canonical.remote_start
+            return replace(ground, root=self._real(start) if start is not None else None)
+
+        return of
 
     def is_protected_file(self, path: str) -> bool:
         """Tell whether a real path lies below a protected one and is a file, or could be one."""

@@ -20,6 +20,7 @@ from ironcurtain.analysis.attack.spellings.shapes import shaped
 from ironcurtain.analysis.attack.spellings.spelling import KERNEL, TOOLS, Scene, Spelling
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
+from ironcurtain.decision.decide import Call
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.decision import Decision
@@ -138,9 +139,9 @@ class Trials:
     def _once(self, base: DecidedBase) -> Iterator[Trial]:
         step, tool = base.call.step, self._tool(base)
         leaves = resource_leaves(tool, step.arguments, self._registry)
-        ground = self._scenes.ground(step.server)
+        ground = self._scenes.grounds(Call(step.server, step.tool, step.arguments))
         for leaf in leaves:
-            for spelling in leaf.spellings(ground):
+            for spelling in leaf.spellings(ground(leaf)):
                 yield from _spelled(base, leaf, spelling)
             yield from self._second_names(base, leaf)
         milder = self._milder(base)
@@ -150,18 +151,19 @@ class Trials:
                 yield Trial(base.number, shape.kind, shape.taken_by, (call,))
         yield from self._values(base)
         known = [mover for mover in self._movers.values() if mover.step.server == step.server]
-        parts = [*split(step, leaves), *(s for leaf in leaves for s in moved(step, leaf, known, ground))]
+        apart = (each for leaf in leaves for each in moved(step, leaf, known, ground(leaf)))
+        parts = [*split(step, leaves), *apart]
         for steps in parts:
             calls = tuple(TrialCall(call.server, call.tool, call.arguments) for call in steps.calls)
             yield Trial(base.number, steps.kind, SERVERS, calls)
 
     def _twice(self, base: DecidedBase) -> Iterator[Trial]:
         step = base.call.step
-        ground = self._scenes.ground(step.server)
+        ground = self._scenes.grounds(Call(step.server, step.tool, step.arguments))
         for leaf in resource_leaves(self._tool(base), step.arguments, self._registry):
-            for first in leaf.spellings(ground):
+            for first in leaf.spellings(ground(leaf)):
                 if isinstance(first.value, str) and _can_be_respelled(first):
-                    for second in replace(leaf, text=first.value).spellings(ground):
+                    for second in replace(leaf, text=first.value).spellings(ground(leaf)):
                         kind = f"{first.kind}, then {second.kind}"
                         both = replace(
                             second,

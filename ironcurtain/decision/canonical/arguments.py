@@ -7,7 +7,7 @@ replaced by its canonical form, and whatever cannot be represented exactly refus
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -61,13 +61,15 @@ class Canonical(Struct):
         arguments: The canonical arguments: what is decided on, and what is sent.
         resources: The resources in document order, at least one.
         resolver: The resolver with its memo of this call's look-ups, for the structural checks.
-        path_places: Steps to the leaves that were read as paths.
+        starts: By the steps to each leaf that was read as a path, where a relative one starts.
+        remote_start: Where a remote starts that is a relative path.
     """
 
     arguments: dict[str, JsonValue]
     resources: tuple[Resource, ...]
     resolver: Resolver
-    path_places: frozenset[tuple[str, ...]]
+    starts: Mapping[tuple[str, ...], str | None]
+    remote_start: str | None
 
 
 class _Leaf(NamedTuple):
@@ -116,6 +118,7 @@ class _Call:
         self.found: defaultdict[tuple[str, ...], list[Resource]] = defaultdict(list)
         self.limit = ResourceLimit()
         self.paths: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        self.starts: dict[tuple[str, ...], str | None] = {}
         self.repository: str | None = None
 
     def run(self) -> Canonical:
@@ -128,7 +131,8 @@ class _Call:
         self._canonicalise_absent_remotes(leaves)
         for composite in self.tool.composites:
             self._canonicalise_composite(composite)
-        return Canonical(self.arguments, self._collect(), self.resolver, self._path_places(leaves))
+        remote_start = self.repository or self.around.working_root
+        return Canonical(self.arguments, self._collect(), self.resolver, self.starts, remote_start)
 
     # -- finding the leaves ---------------------------------------------------------------------
 
@@ -197,7 +201,8 @@ class _Call:
         return self._identifier(leaf, roles, value)
 
     def _path(self, leaf: _Leaf, roles: list[Role], text: str) -> str:
-        path = self.resolver.resolve(text, self._base(leaf.argument))
+        start = self.starts[leaf.steps] = self._start(leaf.argument)
+        path = self.resolver.resolve(text, start)
         if trimmed(path) != path:
             raise UnrepresentableError("ends with a blank, or with a character that cannot be seen")
         self.paths[leaf.steps].append(path)
@@ -248,7 +253,7 @@ class _Call:
                 for role in evaluated:
                     self._record(leaf.steps, Resource("", role, place, leaf.pointer, resource=place))
 
-    def _base(self, argument: Argument) -> str | None:
+    def _start(self, argument: Argument) -> str | None:
         if argument.relative_to is None:
             return self.around.working_root
         bases = self.paths.get(pointers.steps_of(argument.relative_to), [])
@@ -343,9 +348,6 @@ class _Call:
         order = {steps: place for place, (steps, _) in enumerate(pointers.ends(self.arguments))}
         # An absent remote stands in no argument; it comes last.
         return sorted(self.found, key=lambda steps: order.get(steps, len(order)))
-
-    def _path_places(self, leaves: list[_Leaf]) -> frozenset[tuple[str, ...]]:
-        return frozenset(leaf.steps for leaf in leaves if leaf.roles and leaf.roles[0].category == "path")
 
 
 def _scalars(value: JsonValue, roles: list[Role]) -> Iterator[tuple[tuple[str, ...], JsonValue]]:

@@ -114,7 +114,7 @@ def undecided_arguments(
     known = {confirmation.arg for confirmation in tool.confirmed} | with_role
     calls = list(seen)
     for leaf in leaves(tool):
-        if leaf.is_plain_element or {leaf.name, leaf.top_level, f"/{leaf.top_level}/*"} & known:
+        if leaf.is_plain_element or leaf.spellings & known:
             continue
         steps = pointers.steps_of(leaf.name)
         values = [text for call in calls for _, v in pointers.matches(call, steps) for text in _texts(v)]

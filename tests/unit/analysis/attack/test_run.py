@@ -167,3 +167,19 @@ def test_recorded_calls_are_attacked_where_their_places_stand(redacted: tuple[st
         assert any("redacted" in each.what for each in report.left_out)
     else:
         assert report.bases["recorded"] == 1
+
+
+@pytest.mark.parametrize("file", ["secret", "./secret", f"{SANDBOX}/secret", f"{HOME}/repo/secret"])
+def test_a_path_that_starts_at_another_argument_is_respelled_from_there(file: str) -> None:
+    """A false alarm on the stock git server: `secret` of a repository was taken for one of the workspace."""
+    both = tool("add", repo=["read-path"], file=["read-path"])
+    both["args"][1]["relative_to"] = "repo"
+    rules = [
+        rule("keep-out", "deny", paths={"roles": ["read-path"], "within": ["~/repo/secret"]}),
+        rule("own", "deny", paths={"roles": ["read-path"], "within": ["~/sandbox/secret"]}),
+        rule("rest", "allow", paths={"roles": ["read-path"], "within": ["~"]}),
+    ]
+    calls = [scenario("add", {"repo": f"{HOME}/repo", "file": file})]
+    report = attacked([both], rules, calls)
+    assert [(one.kind, one.calls) for one in report.breaks] == []
+    assert "relative form" in report.tried
