@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from jsonschema import Draft202012Validator
 
-from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, schema_leaves
+from ironcurtain.compiler.annotate.schema_leaves import SchemaLeaf, leaves, schema_leaves
 from ironcurtain.decision.canonical.plain_values import fits_plainly
 from ironcurtain.decision.reserved_tools import RESERVED
 from ironcurtain.decision.roles import GIT_REMOTE, NONE, Registry, Role
@@ -108,9 +108,10 @@ def _name_problems(tool: ToolAnnotation) -> Iterator[str]:
         {argument.top_level for argument in tool.args if argument.name.startswith("/")} & whole
     ):
         yield f"argument {quoted(name)} is annotated both as a whole and by pointers into it"
-    known = {*(argument.name for argument in tool.args), *tool.argument_names}
+    names = {*tool.argument_names, *(argument.name for argument in tool.args)}
+    names |= {leaf.name for leaf in leaves(tool)}  # what the check for resources asks a person to confirm
     for confirmation in tool.confirmed:
-        if confirmation.arg not in known:
+        if confirmation.arg not in names:
             yield f"the confirmation names the unknown argument {quoted(confirmation.arg)}"
 
 

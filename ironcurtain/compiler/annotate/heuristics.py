@@ -143,7 +143,7 @@ def _tool_errors(
     for leaf in leaves(tool):
         if leaf.is_plain_element:
             continue  # the array itself is looked at, with what the schema says of its elements
-        if {leaf.name, leaf.top_level} & (confirmed | covered):
+        if leaf.spellings & (confirmed | covered):
             continue
         if _is_resource(leaf, tool, registry):
             yield from _codec_errors(server, tool, leaf)
