@@ -250,9 +250,7 @@ def _inputs(sources: Sources, options: Options) -> Inputs:
 
 
 def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
-    by_facts = {rule.clause for rule in policy.rules if rule.if_.facts}
-    found = remaining(inputs.findings, {rule.clause for rule in policy.rules}, by_facts)
-    return [finding.line for finding in found]
+    return [finding.line for finding in remaining(inputs.clauses, policy)]
 
 
 def _note(progress: Progress, text: str) -> None:

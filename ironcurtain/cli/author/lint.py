@@ -33,7 +33,8 @@ def command(
 
     Findings are contradictions, repetitions, and sentences that a call's arguments cannot decide today (they
     need a clock, memory, the state of a record, or judgement), that name nothing, or that have no word for
-    what may be done. No model is asked.
+    what may be done. Where the project is compiled, its rules are asked: a clause whose rules test what it
+    needs has no such finding. No model is asked.
 
     \b
     Examples:
@@ -44,12 +45,14 @@ def command(
     Exit: 0 no mistakes, 1 there is an error (with --strict: or a warning), 2 wrong options or files.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.project import read_project
-    from ironcurtain.compiler.load.linter import LintReport, lint
+    from ironcurtain.compiler.load.clause_record import published_policy
+    from ironcurtain.compiler.load.linter import LintReport, remaining
 
-    read = _read(constitution, read_project(config))
+    project = read_project(config)
+    read = _read(constitution, project)
     if clauses:
         return _list(read, format_)
-    findings = lint(read)
+    findings = remaining(read, published_policy(project.path("output")))
     counts = Counter(finding.severity for finding in findings)
     ok = not counts["error"] and not (strict and counts["warning"])
     if format_ == "json":

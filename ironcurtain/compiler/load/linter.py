@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from ironcurtain.compiler.load.clauses import PlacedClause
@@ -26,6 +26,7 @@ from ironcurtain.compiler.load.linter_words import (
     VERDICTS,
 )
 from ironcurtain.errors import ConstitutionError, Place
+from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.structs import Struct
@@ -110,19 +111,20 @@ def lint(clauses: Sequence[PlacedClause]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (order[finding.clause], finding.id)))
 
 
-def remaining(
-    findings: Sequence[Finding], implemented: Container[str], by_facts: Container[str] = ()
-) -> tuple[Finding, ...]:
-    """Return the findings that still hold where rules are known.
+def remaining(clauses: Sequence[PlacedClause], policy: CompiledPolicy | None) -> tuple[Finding, ...]:
+    """Return the findings that still hold where rules are known; all of them where there is no policy.
 
-    Args:
-        findings: What `lint` returned.
-        implemented: Ids of the clauses that rules came of; these are no mere explanations.
-        by_facts: Ids of those whose rules test declared facts; these have what they needed.
+    A clause that rules came of is no mere explanation, and one whose rules test declared facts has what it
+    needed. What is written otherwise than it was compiled has no rules yet.
     """
+    rules = policy.rules if policy is not None else ()
+    compiled = {(each.id, each.text) for each in policy.clauses} if policy is not None else set()
+    as_compiled = {each.clause.id for each in clauses if (each.clause.id, each.clause.text) in compiled}
+    implemented = {rule.clause for rule in rules} & as_compiled
+    by_facts = {rule.clause for rule in rules if rule.if_.facts} & as_compiled
     return tuple(
         finding
-        for finding in findings
+        for finding in lint(clauses)
         if not (finding.check == "no-verdict" and finding.clause in implemented)
         and not (finding.check in NEEDS_FACT and finding.clause in by_facts)
     )

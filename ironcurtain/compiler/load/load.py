@@ -11,7 +11,7 @@ from ironcurtain.compiler.lists.edit import read_lists
 from ironcurtain.compiler.load.clause_ids import NOTHING_KNOWN, KnownClauses
 from ironcurtain.compiler.load.clause_record import known_clauses
 from ironcurtain.compiler.load.clauses import PlacedClause, read_clauses, read_user_clauses, unread_lines
-from ironcurtain.compiler.load.linter import Finding, contradictions, lint
+from ironcurtain.compiler.load.linter import contradictions, lint
 from ironcurtain.compiler.load.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.errors import raise_all
 from ironcurtain.model.guarantees import Guarantees
@@ -36,7 +36,6 @@ class Inputs(Struct):
     Attributes:
         constitution: The whole text, the user's own guidance at its end: what the digest is made of.
         clauses: The user's own clauses first, since they supersede the others.
-        findings: What the linter has to say about the clauses.
         unread: What stands in the text and is no clause, one line each.
         published: What ids stand for in the published result.
         samples: Results of tools, which say what a record holds.
@@ -49,7 +48,6 @@ class Inputs(Struct):
     lists: Lists
     confirmations: Confirmations
     guarantees: Guarantees | None = None
-    findings: tuple[Finding, ...] = ()
     unread: tuple[str, ...] = ()
     published: KnownClauses = NOTHING_KNOWN
     samples: ToolSamples = field(default_factory=ToolSamples)
@@ -68,8 +66,8 @@ def load_inputs(sources: Sources) -> Inputs:
     """
     known = known_clauses(sources.output, sources.pending.parent)
     text, clauses = read_constitution(sources.constitution, sources.user_constitution, sources.root, known)
-    found, stated = lint(clauses), sources.guarantees
-    raise_all([*contradictions(found)])
+    stated = sources.guarantees
+    raise_all([*contradictions(lint(clauses))])
     return Inputs(
         constitution=text,
         clauses=clauses,
@@ -78,7 +76,6 @@ def load_inputs(sources: Sources) -> Inputs:
         lists=read_lists(sources.lists, sources.output),
         confirmations=_optional(sources.confirmations, Confirmations(format="ironcurtain/confirmations/v1")),
         guarantees=load(stated, Guarantees) if stated is not None and has_content(stated) else None,
-        findings=found,
         unread=tuple(_unread(sources, text, clauses)),
         published=known_clauses(sources.output),
         samples=read_samples(sources.servers.parent),

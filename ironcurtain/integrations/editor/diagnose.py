@@ -25,7 +25,7 @@ from ironcurtain.compiler.llm.question import closest
 from ironcurtain.compiler.load.clause_record import known_clauses
 from ironcurtain.compiler.load.clauses import unread
 from ironcurtain.compiler.load.ground_truth import GroundTruth
-from ironcurtain.compiler.load.linter import Finding, lint
+from ironcurtain.compiler.load.linter import Finding, remaining
 from ironcurtain.compiler.questions.open_questions import parse_answers, with_answers
 from ironcurtain.compiler.render.assemble import Release
 from ironcurtain.compiler.verify.policy_builder import without_rules
@@ -119,7 +119,7 @@ def _model_of(path: Path, texts: Texts) -> type[Frozen] | None:
 def _of_constitution(path: Path, project: EditedProject) -> Iterator[Mistake]:
     text = project.texts.read(path)
     clauses = [placed for placed in project.clauses if placed.clause.source.rpartition(":")[0] == str(path)]
-    for finding in lint(project.clauses):
+    for finding in remaining(project.clauses, project.policy):
         if finding.clause in {placed.clause.id for placed in clauses}:
             yield _of_finding(finding, project)
     for line, what in unread(text, clauses):

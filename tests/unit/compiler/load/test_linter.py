@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ironcurtain.compiler.load.clauses import read_clauses, read_user_clauses
+from ironcurtain.compiler.load.clauses import PlacedClause, read_clauses, read_user_clauses
 from ironcurtain.compiler.load.linter import Finding, contradictions, lint, remaining
 from ironcurtain.errors import ConstitutionError
+from ironcurtain.model.policy import CompiledPolicy
 
 ROOT = Path(__file__).parents[4]
 LONG = (
@@ -209,20 +213,45 @@ def test_an_exception_in_a_nested_item_is_not_what_it_stands_below() -> None:
     assert lint(read_clauses(text, "c.md")) == ()
 
 
+def policy(clauses: Sequence[PlacedClause], condition: dict[str, Any]) -> CompiledPolicy:
+    """Return a policy with one rule of each clause."""
+    made = [
+        {
+            "name": f"r{number}",
+            "clause": each.clause.id,
+            "reason": "r",
+            "then": "allow",
+            "if": {"server": ["s"], **condition},
+        }
+        for number, each in enumerate(clauses)
+    ]
+    document = {
+        "format": "ironcurtain/policy/v1",
+        "clauses": [each.clause.model_dump(mode="json") for each in clauses],
+        "facts": {"now": {"source": "clock", "zone": "UTC"}} if condition else {},
+        "rules": made,
+    }
+    return CompiledPolicy.model_validate_json(json.dumps(document))
+
+
 def test_of_a_clause_that_has_a_rule_nobody_says_that_it_is_no_rule() -> None:
     clauses = read_clauses(
         "- Refunds go to the card that was charged.\n- Recent files may be read.\n", "c.md"
     )
     found = lint(clauses)
     assert [finding.check for finding in found] == ["no-verdict", "needs-clock"]
-    assert remaining(found, {"C1", "C2"}) == found[1:]
-    assert remaining(found, set()) == found
+    assert remaining(clauses, policy(clauses, {})) == found[1:]
+    assert remaining(clauses, None) == found
 
 
 def test_of_a_clause_whose_rules_test_facts_nobody_says_that_it_needs_one() -> None:
-    found = lint(read_clauses("- Recent files may be read.\n- Suspicious files may be read.\n", "c.md"))
+    clauses = read_clauses("- Recent files may be read.\n- Suspicious files may be read.\n", "c.md")
+    found = lint(clauses)
     assert [finding.check for finding in found] == ["needs-clock", "needs-judgement"]
-    assert remaining(found, {"C1", "C2"}, {"C1", "C2"}) == found[1:]
+    compiled = policy(clauses, {"facts": [{"fact": "now", "op": "within", "value": ["mon-fri 09:00-17:00"]}]})
+    assert remaining(clauses, compiled) == found[1:]
+    edited = read_clauses("- Recent mails may be read.\n", "c.md")
+    assert remaining(edited, compiled) == lint(edited), "its rules came of other words"
 
 
 def test_an_id_stays_when_the_clause_moves() -> None:

@@ -10,6 +10,7 @@ import pytest
 from fixtures.tiny_project import write_project
 
 from ironcurtain.compiler.load.clauses import SUPERSEDING
+from ironcurtain.compiler.load.linter import lint
 from ironcurtain.compiler.load.load import load_inputs
 from ironcurtain.compiler.load.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.errors import ConstitutionError, FileError, IronCurtainError
@@ -122,6 +123,6 @@ def test_a_contradiction_stops_before_anything_else_is_read(tmp_path: Path) -> N
     assert str(caught.value.where) == "constitution.md:2"
 
 
-def test_what_the_linter_says_goes_with_the_result(tmp_path: Path) -> None:
-    found = load_inputs(sources(write_project(tmp_path))).findings
+def test_the_linter_says_where_in_the_project_a_clause_stands(tmp_path: Path) -> None:
+    found = lint(load_inputs(sources(write_project(tmp_path))).clauses)
     assert [(each.check, each.source) for each in found] == [("needs-clock", "constitution.md:9")]
