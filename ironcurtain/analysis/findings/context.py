@@ -202,6 +202,10 @@ class FindingContext(Struct):
         """The tools, by server and name, whose calls could not all be searched."""
         return set()
 
+    def is_given_up(self, examined: Examined) -> bool:
+        """Tell whether the calls of a tool could not all be searched."""
+        return (examined.space.server, examined.space.tool) in self.given_up
+
     def _search(self, examined: Examined) -> CallSearch:
         tool = (examined.space.server, examined.space.tool)
         if tool not in self._searches:

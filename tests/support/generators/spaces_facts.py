@@ -26,7 +26,7 @@ PAY = {
     "required": ["order_id"],
 }
 READ = {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}
-SEND = {"type": "object", "properties": {"to": TEXT, "text": TEXT}, "required": ["to"]}
+SEND = {"type": "object", "properties": {"to": TEXT, "text": TEXT, "order_id": TEXT}, "required": ["to"]}
 
 
 def _args(schema: dict[str, Any], **roles: str) -> list[dict[str, Any]]:
@@ -186,7 +186,8 @@ def bundle_of(rules: list[dict[str, Any]], declared: dict[str, Any] = DECLARED) 
 
 def random_arguments(random: Random, tool: str) -> dict[str, Any]:
     if tool == "send":
-        return {"to": random.choice(["ann@example.com", "bob@example.com"])}
+        ordered = random.choice([{}, {"order_id": "1"}])
+        return {"to": random.choice(["ann@example.com", "bob@example.com"]), **ordered}
     if tool != "pay":
         return {"id": "1"}
     given: dict[str, Any] = {"order_id": "1"}

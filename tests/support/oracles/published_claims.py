@@ -7,7 +7,7 @@ evidence engine has no part in either.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
@@ -28,6 +28,7 @@ from ironcurtain.analysis.engine.policy_analysis import (
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios as AsScenarios
 from ironcurtain.analysis.findings.findings import Material
 from ironcurtain.analysis.findings.findings import find as find_findings
+from ironcurtain.analysis.findings.report import Finding, FindingReport
 from ironcurtain.analysis.guarantees.guarantees import decide_guarantees
 from ironcurtain.analysis.matrix.matrix import matrix_of
 from ironcurtain.analysis.narrowing.narrowing import narrowing
@@ -230,14 +231,9 @@ class Batch:
     def _silent(self, examined: PlainAnalysis) -> None:
         report = find_findings(examined, Material(languages), self.opa)
         self.counted.update(f"finding {f.kind} {f.proof}" for f in report.findings)
-        silent = {
-            finding.where.removeprefix("rule "): finding.kind
-            for finding in report.findings
-            if finding.kind in ("dead-rule", "shadowed-rule") and finding.proof == "proved"
-        }
         for call, _ in self.calls:
-            for rule in {found["rule"] for found in call.subjects.values()} & silent.keys():
-                self._wrong(f"the rule {rule} is a {silent[rule]}", call)
+            for finding in refuted(report, call.verdict, call.subjects):
+                self._wrong(finding.message, call)
 
     def _matrix(self, examined: PlainAnalysis) -> None:
         tables = {
@@ -351,6 +347,26 @@ def _decided(
     said = twin.decide(list(rules), prepared.input)
     whole = finalize(prepared, said | {"clause": None, "reason": "as said"}, policy)
     return Decided(server, tool, arguments, caller, prepared, whole.verdict, said["subjects"])
+
+
+def refuted(report: FindingReport, verdict: str, subjects: Mapping[str, Mapping[str, str]]) -> list[Finding]:
+    """Return the proved findings about rules that never decide which a call shows to be wrong.
+
+    Args:
+        report: The findings.
+        verdict: Of the whole call.
+        subjects: Verdict and rule of each of its subjects.
+    """
+    deciding = {found["rule"] for found in subjects.values()}
+    giving = {found["rule"] for found in subjects.values() if found["verdict"] == verdict}
+    return [
+        finding
+        for finding in report.findings
+        if finding.kind in ("dead-rule", "shadowed-rule") and finding.proof == "proved"
+        # Some rules decide about what a call holds, and their verdict is never that of the call.
+        if finding.where.removeprefix("rule ")
+        in (giving if "never gives a verdict" in finding.message else deciding)
+    ]
 
 
 def _spoken(statement: dict[str, Any], call: Decided) -> Iterator[str]:

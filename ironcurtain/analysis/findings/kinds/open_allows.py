@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ironcurtain.analysis.engine.opa_queries import Examined
-from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.rules.rules import RuleOfTool
-from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.analysis.findings.finder import FinderInputs
 from ironcurtain.decision.roles import Registry
@@ -25,7 +23,6 @@ _UPPER = frozenset({"lt", "le"})
 _LOWER = frozenset({"gt", "ge"})
 _SAME = frozenset({"equals", "in", "matches"})
 _OF_RECORD = _SAME | _UPPER | _LOWER | {"contains", "younger_than", "older_than"}
-_ALLOWED = Verdict.ALLOW.severity
 
 
 def open_allows(inputs: FinderInputs) -> Iterator[FindingDraft]:
@@ -45,8 +42,10 @@ def _unlimited(
         reaching = _reaching(examined.space.annotation, context.analysis.policies.registry)
         for cell, _, answered in answers_of(examined):
             if cell.role in reaching and answered.path.outcome[0] == rule.order:
-                key = f"{examined.space.tool} ({cell.role})"
-                tools[key] = tools.get(key) or _allowed(context, examined, cell, answered.path)
+                witness = context.allowed_call(examined, cell, answered.path)
+                if witness is not None or context.is_given_up(examined):
+                    key = f"{examined.space.tool} ({cell.role})"
+                    tools[key] = tools.get(key) or witness
     if tools:
         yield context.of_rule(
             name,
@@ -65,15 +64,6 @@ def _reaching(tool: ToolAnnotation, registry: Registry) -> frozenset[str]:
         role.name
         for role in registry.resources
         if role.writes or role.category == "url" or (role.category == "identifier" and tool.side_effects)
-    )
-
-
-def _allowed(
-    context: FindingContext, examined: Examined, cell: EquivalenceClass, path: DiagramPath
-) -> WitnessQuery | None:
-    """Return a call on a path that is allowed as a whole, or else one whose resource is."""
-    return context.allowed_call(examined, cell, path) or context.find_call(
-        examined, cell, lambda resource, _: resource[0] == _ALLOWED, path
     )
 
 

@@ -77,6 +77,13 @@ def test_every_witness_is_a_whole_call_with_its_decision() -> None:
     assert (finding.witness.verdict, finding.witness.rule) == ("allow", "allow-read")
 
 
+def test_a_rule_whose_calls_are_denied_for_what_else_they_hold_opens_nothing() -> None:
+    denying = {"name": "deny-read", "then": "deny", "if": {"roles": ["read-path"], "in_sandbox": True}}
+    allowing = {"name": "allow-all", "then": "allow", "if": {"tool": ["edit_file"]}}
+    assert kinds(found(denying, allowing, tools=["edit_file"])) == [("dead-rule", "warning")]
+    assert ("open-allow", "error") in kinds(found(allowing, tools=["edit_file"]))
+
+
 @pytest.mark.parametrize(
     "test",
     [
