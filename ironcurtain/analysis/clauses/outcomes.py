@@ -210,7 +210,7 @@ class _Reader(Struct):
             answered.outcomes[0].verdict for _, _, answered in answers_of(examined) if answered.outcomes[0]
         }
         if result.status == "not examined":
-            return AskedTool(server=tool[0], tool=tool[1], holds="not examined", proof=Proof.NOT_FOUND)
+            return AskedTool(server=tool[0], tool=tool[1], holds="not examined", proof=Proof.NOT_EXAMINED)
         # A tool of which it is proved that it has no call is asked about as far as that goes.
         always = result.status != "broken"
         return AskedTool(

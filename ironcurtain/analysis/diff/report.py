@@ -15,6 +15,11 @@ from ironcurtain.system.frozen import Frozen, JsonValue, is_empty
 from ironcurtain.system.text import marked, printable, visible
 
 Direction = Literal["loosened", "tightened"]
+_ALIKE: Mapping[Exactness, Proof] = {
+    "exact": Proof.PROVED,
+    "sampled": Proof.NOT_FOUND,
+    "not examined": Proof.NOT_EXAMINED,
+}
 
 
 class AskedOf(Frozen):
@@ -120,9 +125,7 @@ class Difference(Frozen):
     @property
     def proof(self) -> Proof:
         """Whether a difference was found, or that there is none is proved, or none was found."""
-        if self.changes:
-            return Proof.FOUND
-        return Proof.PROVED if self.exactness == "exact" else Proof.NOT_FOUND
+        return Proof.FOUND if self.changes else _ALIKE[self.exactness]
 
     @property
     def loosened(self) -> tuple[Change, ...]:
@@ -184,11 +187,16 @@ def _doubt(reason: str) -> str:
     return "" if NOT_EXAMINED in reason else "sampled, not exact: "
 
 
+_NONE_FOUND = "No call was found that the two policies decide differently"
+
+
 def same_words(proof: Proof) -> str:
     """Return what is known of policies between which no difference was found."""
     if proof is Proof.PROVED:
         return "The two policies decide every call alike: proved."
-    return "No call was found that the two policies decide differently; that there is none is not proved."
+    if proof is Proof.NOT_EXAMINED:
+        return f"{_NONE_FOUND}; of some tools no call could be made."
+    return f"{_NONE_FOUND}; that there is none is not proved."
 
 
 def words_statement(words: OtherWords) -> str:

@@ -27,13 +27,14 @@ def reason_line(reason: str, tool: str = "") -> str:
 
 
 class Proof(StrEnum):
-    """What a statement rests on; nothing but these three is ever said.
+    """What a statement rests on; nothing but these four is ever said.
 
     `proved`: it holds for all calls, since every kind of call was examined. `found`: a whole call shows it,
     and was decided. `not found`: nothing to the contrary was found, but not every kind of call was examined,
-    or not every one could be made into a valid call.
+    or not every one could be made into a valid call. `not examined`: no call could be made that it speaks of.
     """
 
     PROVED = "proved"
     FOUND = "found"
     NOT_FOUND = "not found"
+    NOT_EXAMINED = "not examined"

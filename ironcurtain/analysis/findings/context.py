@@ -37,6 +37,7 @@ class FindingDraft(Struct):
     Attributes:
         about: What it is about, by content: its id is made of this.
         sampled: Whether it speaks of tools of which not every kind of call was examined.
+        unexamined: Whether it speaks of a tool of which no call could be made.
         universal: Whether it speaks of all calls, so that its witness is an example and no proof.
         rule: The rule that it is about, if it says that the rule decides nothing.
     """
@@ -49,6 +50,7 @@ class FindingDraft(Struct):
     suggestion: str
     clause: str | None = None
     sampled: bool = False
+    unexamined: bool = False
     witness: WitnessQuery | None = None
     universal: bool = False
     rule: str | None = None
@@ -58,6 +60,8 @@ class FindingDraft(Struct):
         """What it rests on."""
         if self.witness is not None and not self.universal:
             return Proof.FOUND
+        if self.unexamined:
+            return Proof.NOT_EXAMINED
         return Proof.NOT_FOUND if self.sampled else Proof.PROVED
 
 

@@ -55,7 +55,8 @@ class Finding(Frozen):
         clause: The clause concerned, if one is.
         source: `file:line` of that clause, empty if it is not known.
         proof: `found` where the witness shows it; `proved` where it holds for all calls; `not found` where
-            nothing to the contrary was found, but not every kind of call could be examined.
+            nothing to the contrary was found, but not every kind of call could be examined; `not examined`
+            where no call of the tool could be made.
         witness: A whole call that shows it, as it is decided; None where no call can.
         suggestion: An edit that would mend it.
         docs: The page that explains findings of this kind.

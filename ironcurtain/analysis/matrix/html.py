@@ -64,7 +64,7 @@ def html_page(matrix: Matrix, clauses: ClauseReport) -> str:
 
 def _clause(found: ClauseOutcome) -> str:
     place = f"{found.clause.file}:{found.clause.line}" if found.clause.line else ""
-    sampled = any(asked.proof is Proof.NOT_FOUND for asked in found.asked)
+    sampled = any(asked.proof in (Proof.NOT_FOUND, Proof.NOT_EXAMINED) for asked in found.asked)
     mark = ' class="sampled"' if sampled else ""
     cells = (
         f"{_text(found.clause.id)}<br>{_text(place)}",

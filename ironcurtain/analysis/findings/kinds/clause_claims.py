@@ -98,7 +98,7 @@ def _not_asked(account: ClauseOutcome, asked: AskedTool) -> FindingDraft:
     )
     call = asked.witness
     if call is None:
-        return draft
+        return replace(draft, unexamined=asked.proof is Proof.NOT_EXAMINED)
     role, _, value = call.subject.partition(" ")
     witness = WitnessQuery(call.server, call.tool, FoundCall(call.arguments, call.caller, role, value))
     return replace(draft, witness=witness, sampled=asked.proof is Proof.NOT_FOUND)

@@ -46,7 +46,7 @@ def unexamined_tools(inputs: FinderInputs) -> Iterator[FindingDraft]:
                 message=f"nothing is known of a tool: {gap.removeprefix(NOT_EXAMINED)}",
                 suggestion="Correct the annotation of what is named, so that a value fits it and the schema, "
                 "or leave the tool out.",
-                sampled=True,
+                unexamined=True,
             )
 
 

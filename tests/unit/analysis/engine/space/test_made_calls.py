@@ -24,7 +24,9 @@ from unit.analysis.engine.test_proof_places import (
 from ironcurtain.analysis.attack.run import attack
 from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.diff.report import text_lines as difference_lines
 from ironcurtain.analysis.engine.policy_analysis import PlainAnalysis, analyse_policy
+from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.explain.clause import explain_clause
 from ironcurtain.analysis.findings.findings import Material, find
 from ironcurtain.analysis.matrix.matrix import matrix_of
@@ -217,7 +219,11 @@ def test_every_other_command_says_that_the_tool_is_not_examined() -> None:
     report = find(analysis, Material(lambda _: {}), opa)
     (finding,) = [each for each in report.findings if each.kind == "unexamined-tool"]
     assert "/to is not exactly one e-mail address" in finding.message
+    assert finding.proof is Proof.NOT_EXAMINED
     assert difference(bundle, unmade("deny"), WORLD, opa).exactness == "not examined"
+    alike = difference(bundle, bundle, WORLD, opa)
+    assert alike.proof is Proof.NOT_EXAMINED
+    assert any("of some tools no call could be made" in line for line in difference_lines(alike))
     assert coverage(analysis, (), opa).unexamined == ("s/t",)
     assert any("not examined" in each.what for each in attack(analysis, (), opa).left_out)
     scenarios = Scenarios(format="ironcurtain/scenarios/v1", world=WORLD, scenarios=())
@@ -236,3 +242,4 @@ def test_a_claim_about_calls_that_could_not_be_made_fails() -> None:
     }
     (finding,) = [each for each in findings_of(document).findings if each.kind == "false-claim"]
     assert "no call of it could be made" in finding.message
+    assert finding.proof is Proof.NOT_EXAMINED
