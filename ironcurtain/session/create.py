@@ -152,7 +152,7 @@ async def create_session(
         client = await stack.enter_async_context(_enforced(options, in_process, tell))
         parts = Parts(
             opened,
-            EnforcedToolset(client, policy.loaded.content.annotations.servers, recorded, hearing.tell),
+            EnforcedToolset(client, policy.loaded.content, recorded, hearing.tell),
             directory,
             words,
             partial(ApprovalInbox.open, *default_paths()),

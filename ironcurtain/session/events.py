@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.servers.endpoint_names import split_endpoint_name
+from ironcurtain.servers.endpoint_names import split_full_name
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 
@@ -24,7 +24,7 @@ class CallBegan(Struct):
     Attributes:
         id: The model's id of the call.
         server: The tool's server; empty where no server of the policy has such a tool.
-        tool: `server__tool`.
+        tool: Its full name, `server__tool`; the model may see a shorter one.
         arguments: As the model wrote them.
     """
 
@@ -64,7 +64,7 @@ class CallEnded(Struct):
     @property
     def shown_tool(self) -> str:
         """The tool as people read it: `server/tool`."""
-        return "/".join(filter(None, split_endpoint_name(self.tool, [self.server])))
+        return "/".join(filter(None, split_full_name(self.tool, [self.server])))
 
 
 class ApprovalNeeded(Struct):

@@ -24,7 +24,7 @@ _SHOWN = 200
 
 
 class ToolPermissions(Struct):
-    """The tools of a session, as `server__tool`.
+    """The tools of a session, as the model sees them.
 
     Attributes:
         open: Of which some call may be done without anybody being asked.
@@ -42,11 +42,11 @@ def permissions(content: PolicyContent, listed: Collection[str], *, has_workspac
 
     Args:
         content: The policy.
-        listed: The tools that are offered, as `server__tool`; narrowing has left out what nothing permits.
+        listed: The tools that are offered, as the model sees them; what nothing permits is left out.
         has_workspace: Whether there is a workspace, in which contained tools need no rule.
     """
     asked, never = [], []
-    serving = {split_endpoint_name(name, content.annotations.servers)[0] for name in listed}
+    serving = {server for server, _ in _tools_of(listed, content)}
     for (server, _), tool in content.tools.items():
         name = endpoint_name(server, tool.tool)
         if name not in listed:
@@ -78,7 +78,6 @@ def policy_lines(
     content: PolicyContent, tools: ToolPermissions, *, attended: bool, seconds: float
 ) -> list[str]:
     """Return what the policy lets a session do, in lines that a person reads."""
-    servers = content.annotations.servers
     verdicts = Counter(rule.then for rule in content.rules.values())
     rules = ", ".join(f"{verdicts[then]} {then}" for then in (Verdict.ALLOW, Verdict.ESCALATE, Verdict.DENY))
     who = (
@@ -88,14 +87,18 @@ def policy_lines(
     )
     return [
         f"{counted(len(content.rules), 'rule')} ({rules}); what no rule allows is denied",
-        f"may go on without asking: {_names(tools.open, servers)}",
-        f"always ask: {_names(tools.asked, servers)}",
-        f"never: {_names(tools.never, servers)}",
+        f"may go on without asking: {_names(tools.open, content)}",
+        f"always ask: {_names(tools.asked, content)}",
+        f"never: {_names(tools.never, content)}",
         f"where asked: {who}",
     ]
 
 
-def _names(names: Collection[str], servers: Collection[str]) -> str:
-    parts = [split_endpoint_name(name, servers) for name in names]
+def _tools_of(names: Collection[str], content: PolicyContent) -> list[tuple[str, str]]:
+    return [split_endpoint_name(name, content.annotations.servers, content.tools) for name in names]
+
+
+def _names(names: Collection[str], content: PolicyContent) -> str:
+    parts = _tools_of(names, content)
     shown = cut(", ".join(visible("/".join(filter(None, each))) for each in parts), _SHOWN)
     return f"{len(names)} ({shown})" if names else "none"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import re
 import time
-from collections.abc import Collection
 from typing import Any
 
 import mcp_types as types
@@ -21,8 +20,9 @@ from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
+from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, ResultRecord
-from ironcurtain.servers.endpoint_names import split_endpoint_name
+from ironcurtain.servers.endpoint_names import full_name, split_endpoint_name
 from ironcurtain.servers.unchecked_call import call_unchecked
 from ironcurtain.session.events import CallBegan, CallEnded, EventListener
 from ironcurtain.system.frozen import JsonValue
@@ -35,7 +35,6 @@ MAX_RESULT = 100_000
 _ANY_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 RETRIES = 1_000
 """How often the library lets a model call what it cannot: the limit of steps ends that sooner."""
-_MAX_NAME = 64
 # What every provider takes; others would refuse the conversation with it in, at this turn and at each later.
 _IMAGES = {
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
@@ -44,7 +43,6 @@ _IMAGES = {
 }
 """By type: how the bytes of such an image begin."""
 _MAX_IMAGE = 5_000_000
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class LastDecision:
@@ -64,7 +62,7 @@ class LastDecision:
 class _Listed(Struct):
     definition: ToolDefinition
     server: str
-    name: str
+    full_name: str
 
 
 class EnforcedToolset(AbstractToolset[None]):
@@ -72,15 +70,15 @@ class EnforcedToolset(AbstractToolset[None]):
 
     Args:
         client: The client of the endpoint.
-        servers: The names of the servers that the policy knows.
+        content: The policy.
         recorded: Hears what enforcement records.
         tell: Is told of each call.
     """
 
     def __init__(
-        self, client: Client, servers: Collection[str], recorded: LastDecision, tell: EventListener
+        self, client: Client, content: PolicyContent, recorded: LastDecision, tell: EventListener
     ) -> None:
-        self._client, self._servers, self._recorded, self._tell = client, servers, recorded, tell
+        self._client, self._content, self._recorded, self._tell = client, content, recorded, tell
         self._tools: dict[str, _Listed] = {}
         self._seen: list[types.Tool] = []
         self._offered: dict[str, ToolsetTool[None]] = {}
@@ -92,8 +90,8 @@ class EnforcedToolset(AbstractToolset[None]):
 
     @property
     def names(self) -> list[str]:
-        """The tools as they were listed last, `server__tool`."""
-        return [listed.name for listed in self._tools.values()]
+        """The names of the tools as they were listed last."""
+        return list(self._tools)
 
     @property
     def definitions(self) -> list[ToolDefinition]:
@@ -105,17 +103,16 @@ class EnforcedToolset(AbstractToolset[None]):
         listed = (await self._client.list_tools(cache_mode="bypass")).tools
         if listed == self._seen:
             return
-        self._seen, self._tools = listed, {}
+        self._seen, self._tools, servers = listed, {}, self._content.annotations.servers
         for tool in listed:
-            shown = _shown_name(tool.name, self._tools)
             definition = ToolDefinition(
-                name=shown,
+                name=tool.name,
                 description=tool.description or "",
                 parameters_json_schema=dict(tool.input_schema),
                 sequential=True,
             )
-            server, _ = split_endpoint_name(tool.name, self._servers)
-            self._tools[shown] = _Listed(definition, server, tool.name)
+            server, own = split_endpoint_name(tool.name, servers, self._content.tools)
+            self._tools[tool.name] = _Listed(definition, server, full_name(server, own) if server else own)
         self._offered = {
             name: ToolsetTool(
                 toolset=self,
@@ -144,10 +141,10 @@ class EnforcedToolset(AbstractToolset[None]):
         """
         began, id_, listed = time.monotonic(), ctx.tool_call_id or "", self._tools[name]
         arguments: dict[str, JsonValue] = tool_args
-        self._tell(CallBegan(id_, listed.server, listed.name, arguments))
+        self._tell(CallBegan(id_, listed.server, listed.full_name, arguments))
         self._recorded.record = None
         try:
-            result = await call_unchecked(self._client, listed.name, arguments)
+            result = await call_unchecked(self._client, name, arguments)
             failed, content = result.is_error is True, _content(result)
         except MCPError as error:
             failed, content = True, [str(error)]
@@ -162,7 +159,7 @@ class EnforcedToolset(AbstractToolset[None]):
         return CallEnded(
             id=id_,
             server=listed.server,
-            tool=listed.name,
+            tool=listed.full_name,
             verdict=record.verdict if record else None,
             approved=bool(record and record.approval and record.approval.state == "approved"),
             happened=bool(record and record.forwarded),
@@ -173,16 +170,6 @@ class EnforcedToolset(AbstractToolset[None]):
             seconds=seconds,
             text=text,
         )
-
-
-def _shown_name(name: str, taken: dict[str, _Listed]) -> str:
-    """Return a name that every provider accepts and no other tool has."""
-    plain = _NOT_IN_NAMES.sub("_", name)[:_MAX_NAME]
-    shown, number = plain, 2
-    while shown in taken:
-        suffix = f"_{number}"
-        shown, number = plain[: _MAX_NAME - len(suffix)] + suffix, number + 1
-    return shown
 
 
 def _content(result: types.CallToolResult) -> list[str | BinaryContent]:

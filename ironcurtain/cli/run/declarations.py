@@ -14,7 +14,7 @@ from ironcurtain.gateway.keywords import near
 from ironcurtain.gateway.option_positions import option_positions, unexamined
 from ironcurtain.gateway.output.outcome_table import OutcomeTable, outcome_table
 from ironcurtain.servers.config_model import Server
-from ironcurtain.servers.endpoint_names import endpoint_name
+from ironcurtain.servers.endpoint_names import full_name
 from ironcurtain.system import json_text
 from ironcurtain.system.text import counted, quoted, visible
 
@@ -34,7 +34,7 @@ def declarations(name: str, gateway: Gateway) -> Iterator[str]:
     for tool in gateway.tools.values():
         needs = ", ".join(tool.permissions)
         yield ""
-        called = endpoint_name(name, tool.name)
+        called = full_name(name, tool.name)
         yield f"{called} ({tool.classification}; needs {needs}; line {tool.place.line})"
         yield from _rows(tables[tool.name])
         for note in notes[tool.name]:

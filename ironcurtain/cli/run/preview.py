@@ -24,7 +24,7 @@ _MOST_NOTES = 10
 
 
 class _Named(Struct):
-    """What is known of a tool by the name that clients see.
+    """What is known of a tool by its full name.
 
     Attributes:
         tool: Its declaration; None for a tool of a proxied server.
@@ -100,15 +100,15 @@ def _otherwise(tool: Tool | None, value: JsonValue) -> Iterator[str]:
 def _policies(config: ServerConfig) -> dict[str, _Named]:
     from ironcurtain.gateway.gateway import load_gateway
     from ironcurtain.gateway.output.policy import OutputPolicy
-    from ironcurtain.servers.endpoint_names import endpoint_name
+    from ironcurtain.servers.endpoint_names import full_name
 
     named: dict[str, _Named] = {}
     for name, server in config.servers.items():
         if server.gateway:
             tools = load_gateway(config.directory / server.gateway).tools.values()
-            named |= {endpoint_name(name, tool.name): _Named(tool.output_policy, tool) for tool in tools}
+            named |= {full_name(name, tool.name): _Named(tool.output_policy, tool) for tool in tools}
         policies = {tool: OutputPolicy.parse(rules) for tool, rules in server.output.items()}
-        named |= {endpoint_name(name, tool): _Named(policy) for tool, policy in policies.items()}
+        named |= {full_name(name, tool): _Named(policy) for tool, policy in policies.items()}
     return named
 
 

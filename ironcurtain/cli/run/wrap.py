@@ -119,7 +119,7 @@ def command(
         report = wrap(
             place, command, search_path=search_path(), only=only, dry_run=dry_run, fetch=fetch_aloud
         )
-        notes = (*report.notes, *_unknown(policy, report, known), *_disagreeing(policy, report))
+        notes = (*report.notes, *_of_policy(policy, report, known), *_disagreeing(policy, report))
         return report.model_copy(update={"notes": notes})
 
     if print_:
@@ -161,11 +161,16 @@ def _named(bundle: str | None) -> str:
     return bundle
 
 
-def _unknown(policy: Policy, report: ClientReport, reviewed: Mapping[str, KnownServer]) -> Iterator[str]:
+def _of_policy(policy: Policy, report: ClientReport, reviewed: Mapping[str, KnownServer]) -> Iterator[str]:
+    """Say which servers the policy does not know, and which tools of the others have a shorter name."""
     from ironcurtain.bundle.content import PolicyContent
+    from ironcurtain.decision.reserved_tools import is_reserved
+    from ironcurtain.servers.endpoint_names import renamed_tools
 
-    known = PolicyContent.of(policy.bundle).annotations.servers
-    for name in sorted({*report.moved} - {*known}):
+    content = PolicyContent.of(policy.bundle)
+    tools = (key for key, tool in content.tools.items() if key[0] in report.moved and not is_reserved(tool))
+    yield from renamed_tools(tools)
+    for name in sorted({*report.moved} - {*content.annotations.servers}):
         review = reviewed.get(name)
         help_ = (
             f"; the tools of {review.package.name} are annotated by the collection that ships with "
@@ -230,9 +235,9 @@ def _print_would_be(report: ClientReport) -> ClientReport:
 
 
 def _print_entry(entry: dict[str, JsonValue]) -> None:
-    from ironcurtain.integrations.clients.unwrap import ENTRY
+    from ironcurtain.servers.endpoint_names import CLIENT_ENTRY
 
-    click.echo(json.dumps({ENTRY: entry}, indent=2, ensure_ascii=False))
+    click.echo(json.dumps({CLIENT_ENTRY: entry}, indent=2, ensure_ascii=False))
 
 
 def _there(name: str) -> list[ConfigLocation]:

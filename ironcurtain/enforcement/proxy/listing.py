@@ -25,7 +25,7 @@ from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamMana
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.principal import Principal
-from ironcurtain.servers.endpoint_names import endpoint_name
+from ironcurtain.servers.endpoint_names import endpoint_name, full_name
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
@@ -110,7 +110,7 @@ class Listing:
         self._templates: list[tuple[re.Pattern[str], str]] = []
 
     async def tools(self, principal: Principal | None = None) -> list[types.Tool]:
-        """Return the tools that could be allowed or escalated, named `server__tool`.
+        """Return the tools that could be allowed or escalated, named as clients see them.
 
         Args:
             principal: Whom the client acts for: a gateway's tools that it may not call are left out.
@@ -169,7 +169,7 @@ class Listing:
             found.setdefault(server, []).append(prompt)
         hidden = {server: await self._hidden_prompts(server, prompts) for server, prompts in found.items()}
         return [
-            prompt.model_copy(update={"name": endpoint_name(server, prompt.name)})
+            prompt.model_copy(update={"name": full_name(server, prompt.name)})
             for server, prompts in found.items()
             for prompt in prompts
             if prompt.name not in hidden[server]

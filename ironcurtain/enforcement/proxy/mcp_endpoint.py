@@ -183,7 +183,7 @@ class McpEndpoint:
         arguments: JsonValue | bytes,
         params: types.CallToolRequestParams | None = None,
     ) -> ServerResult:
-        server, tool = self._manager.route(name)
+        server, tool = self._manager.tool_of(name)
         upstream = self._manager.upstreams.get(server)
         digest = await upstream.digest_of(tool) if upstream is not None else None
         listing = (upstream.inventory or ToolInventory()).listings.get(tool) if upstream is not None else None
@@ -256,7 +256,7 @@ class McpEndpoint:
         return owner
 
     async def _prompt(self, name: str) -> tuple[str, str]:
-        server, own = self._manager.route(name)
+        server, own = self._manager.prompt_of(name)
         if not server or await self._listing.hides_prompt(server, own):
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {quoted(name)}.")
         return server, own

@@ -22,6 +22,7 @@ from ironcurtain.integrations.clients.target import (
     unified,
     write_target,
 )
+from ironcurtain.servers.endpoint_names import CLIENT_ENTRY
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, read_bytes
 from ironcurtain.system.frozen import JsonValue
@@ -124,10 +125,6 @@ def _original(generations: list[Generation]) -> Path:
     return generations[0].original
 
 
-ENTRY = "ironcurtain"
-"""The name of the client's server that is the proxy."""
-
-
 class Undone(Struct):
     """A file without the proxy.
 
@@ -156,13 +153,13 @@ def undone(target: Target, store: BackupStore) -> Undone:
         FileError: If the backup is gone or damaged.
     """
     now = target.document
-    member = now.servers.member(ENTRY) if now.servers is not None else None
+    member = now.servers.member(CLIENT_ENTRY) if now.servers is not None else None
     if now.servers is None or member is None:
         return Undone(now)
     generation = store.named_by(member.node.value)
     if generation is None:
         hint = "Rename it, or remove it from the file; then try again."
-        what = f"the file has a server {quoted(ENTRY)} that `ironcurtain wrap` did not write"
+        what = f"the file has a server {quoted(CLIENT_ENTRY)} that `ironcurtain wrap` did not write"
         raise UsageError(what, where=target.source, hint=hint)
     if not generation.is_whole:
         hint = "Remove the entry by hand and configure the servers anew."
@@ -173,7 +170,7 @@ def undone(target: Target, store: BackupStore) -> Undone:
     if wrapped == now.data:
         return Undone(before, generation, record.moved)
     after = read_document(wrapped, str(generation.directory), (record.pointer,))
-    entry = _servers(after).fields[ENTRY]
+    entry = _servers(after).fields[CLIENT_ENTRY]
     if _text(now) == _text(after):
         text = replaced(now.text, now.servers, _text(before))
         return Undone(_checked(target, text, before, record.moved), generation, record.moved)
@@ -202,14 +199,14 @@ def _put_back(target: Target, servers: JsonNode, before: ClientDocument, moved: 
         )
     source = _servers(before)
     members = [member for member in source.members if member.name in moved]
-    return expanded(target.document.text, servers, ENTRY, before.text, members)
+    return expanded(target.document.text, servers, CLIENT_ENTRY, before.text, members)
 
 
 def _checked(target: Target, text: str, before: ClientDocument, moved: tuple[str, ...]) -> ClientDocument:
     """Read back what would be written: what moved and what stands there now, nothing else."""
     now = target.document
     document = now.changed(text, target.source)
-    kept = {name: value for name, value in _servers(now).fields.items() if name != ENTRY}
+    kept = {name: value for name, value in _servers(now).fields.items() if name != CLIENT_ENTRY}
     back = {name: _servers(before).fields[name] for name in moved}
     if document.root.value != with_servers(now, {**kept, **back}):
         raise IronCurtainError("the file would not hold what it should; nothing was changed")

@@ -29,8 +29,9 @@ from ironcurtain.integrations.clients.target import (
     unified,
     write_target,
 )
-from ironcurtain.integrations.clients.unwrap import ENTRY, Undone, undone, with_servers
+from ironcurtain.integrations.clients.unwrap import Undone, undone, with_servers
 from ironcurtain.servers.config_model import Servers
+from ironcurtain.servers.endpoint_names import CLIENT_ENTRY
 from ironcurtain.servers.fetched.lock import ServerLock
 from ironcurtain.system import json_text
 from ironcurtain.system.files import load
@@ -209,10 +210,10 @@ def _change(
     hiding = secrets if keys is not None else Secrets()
     files = dict.fromkeys([target.path, target.place.path.absolute()])
     entry = proxy_entry(command, generation.servers, tuple(files), typed=target.place.typed)
-    text = collapsed(before.text, servers, found.moved, ENTRY, entry)
+    text = collapsed(before.text, servers, found.moved, CLIENT_ENTRY, entry)
     document = before.changed(text, target.source)
     left = {name: value for name, value in servers.fields.items() if name not in found.moved}
-    if document.root.value != with_servers(before, {**left, ENTRY: entry}):
+    if document.root.value != with_servers(before, {**left, CLIENT_ENTRY: entry}):
         raise IronCurtainError("the file would not hold what it should; nothing was changed")
     record = WrapRecord(
         file=str(target.path),

@@ -13,8 +13,8 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.clients.migration_plan import is_switched_off, of_projects
 from ironcurtain.integrations.clients.store import BackupStore
 from ironcurtain.integrations.clients.target import CLIENTS, MAX_BYTES, ConfigLocation, places, read_document
-from ironcurtain.integrations.clients.unwrap import ENTRY
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
+from ironcurtain.servers.endpoint_names import CLIENT_ENTRY
 from ironcurtain.servers.permitted import project_servers
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue
@@ -52,10 +52,12 @@ def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
         yield from failed(name, error)
         return
     servers = document.servers.fields if document.servers is not None else {}
-    entry = servers.get(ENTRY)
+    entry = servers.get(CLIENT_ENTRY)
     again = f"ironcurtain wrap {place.client if place.client != 'file' else visible(source)} --bundle …"
     past = [
-        visible(each) for each, server in servers.items() if each != ENTRY and not is_switched_off(server)
+        visible(each)
+        for each, server in servers.items()
+        if each != CLIENT_ENTRY and not is_switched_off(server)
     ]
     past += [f"{visible(each.name)} (of a project)" for each in of_projects(document, place)]
     if not isinstance(entry, dict):
@@ -133,8 +135,8 @@ def _edited(place: ConfigLocation, entry: JsonValue) -> str:
         generation.read_original()
     except IronCurtainError as error:
         return error.what
-    written = after.servers.fields[ENTRY] if after.servers is not None else None
-    return "" if written == entry else f"its server {ENTRY} was changed by hand since it was wrapped"
+    written = after.servers.fields[CLIENT_ENTRY] if after.servers is not None else None
+    return "" if written == entry else f"its server {CLIENT_ENTRY} was changed by hand since it was wrapped"
 
 
 def _options(entry: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:

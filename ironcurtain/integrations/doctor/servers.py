@@ -43,6 +43,7 @@ from ironcurtain.gateway.principal import read_permissions
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, real_paths
+from ironcurtain.servers.endpoint_names import renamed_tools
 from ironcurtain.servers.permitted import project_servers, unpermitted
 from ironcurtain.servers.tool_lists.listing import list_reachable
 from ironcurtain.servers.tool_lists.published import recorded_server
@@ -148,11 +149,18 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
             is_told = isinstance(each, FetchError | GatewayError | UnpermittedError)
             fix = "" if is_told else _by_hand(config, name)
             yield from failed(f"servers/{name}", each, fix)
+    yield from _renamed(live)
     yield from _drift(installation, live, told)
     yield from containment(config, survey(config.sandbox.program, near=config.directory))
     yield from what_stands_open(config, Path.home())
     yield from _reach(installation, config)
     yield from _tried(told, config.path, str(Path.home().resolve()))
+
+
+def _renamed(live: Tools) -> Iterator[Diagnosis]:
+    """Tell which tools clients see under another name."""
+    for text in renamed_tools((name, tool.name) for name, listed in live.items() for tool in listed):
+        yield Diagnosis(name="servers", status="ok", what=text)
 
 
 def _live(

@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,9 +17,12 @@ import pytest
 from e2e.program import PROGRAM, ROOT, SHIPPED, Ended, Inside, assert_clear, environment, program
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from support.deployments.named import NamedTools
 from support.deployments.proxied import LEGACY, Place, text_of
 from support.deployments.wrapped import read_as_an_editor
 from support.people.terminal import in_terminal
+
+from ironcurtain.servers.endpoint_names import endpoint_name
 
 Run: TypeAlias = Callable[..., Ended]
 CORPUS = ROOT / "tests" / "fixtures" / "clients"
@@ -206,6 +210,23 @@ def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap:
 def test_a_server_that_the_policy_does_not_know_is_named(home: Path, wrap: Run) -> None:
     (home / ".cursor" / "mcp.json").write_text('{"mcpServers": {"weather": {"command": "true"}}}')
     assert "note: weather: the policy knows no tool of it" in wrap("cursor").err
+
+
+def test_a_tool_that_clients_see_under_another_name_is_told(tmp_path: Path) -> None:
+    """By `wrap`, and by `doctor` of the servers that it put behind the proxy."""
+    tool = "list_" + "all_of_the_" * 7 + "invoices"
+    place = NamedTools(tmp_path, {"fix": [tool, "short"]})
+    client = tmp_path / "client.json"
+    client.write_bytes(place.servers.read_bytes())
+    run = partial(program, cwd=tmp_path, HOME=str(place.home))
+    wrapped = run("wrap", str(client), "--bundle", "bundle.tar.gz", "--yes", "--format", "json")
+    assert wrapped.code == 0, wrapped.err
+    report = json.loads(wrapped.out)
+    (told,) = (note for note in report["notes"] if "is called" in note)
+    assert told.startswith(f"fix/{tool} is called {endpoint_name('fix', tool)}: ")
+    asked = ("doctor", "--bundle", "bundle.tar.gz", "--servers", report["servers"], "--format", "json")
+    examined = json.loads(run(*asked).out)
+    assert told in [each["what"] for each in examined["checks"]], examined
 
 
 def test_user_and_project(home: Path, tmp_path: Path, run: Run, wrap: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from ironcurtain.errors import AuditError, ServerConfigError
 from ironcurtain.gateway.gateway import Gateway
 from ironcurtain.model.varying import Varying
 from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.endpoint_names import split_endpoint_name
+from ironcurtain.servers.endpoint_names import split_endpoint_name, split_full_name
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import AbstractStruct, replace
 from ironcurtain.system.text import quoted
@@ -156,9 +156,20 @@ class UpstreamManager:
             for name in names or self.upstreams:
                 await self.upstreams[name].tried()
 
-    def route(self, name: str) -> tuple[str, str]:
-        """Return the server and the name there of what clients see; an empty server where there is none."""
-        return split_endpoint_name(name, self.upstreams)
+    def tool_of(self, name: str) -> tuple[str, str]:
+        """Return the server and the tool that a client calls; an empty server where there is none."""
+        return split_endpoint_name(name, self.upstreams, self._tools())
+
+    def prompt_of(self, name: str) -> tuple[str, str]:
+        """Return the server of a prompt that a client names, and the name there; likewise."""
+        return split_full_name(name, self.upstreams)
+
+    def _tools(self) -> Iterator[tuple[str, str]]:
+        """Yield the tools that are annotated or listed now, of the servers that are here."""
+        yield from (key for key in self.enforcer.policy.current.content.tools if key[0] in self.upstreams)
+        for server, upstream in self.upstreams.items():
+            if upstream.inventory is not None:
+                yield from ((server, tool) for tool in upstream.inventory.tools)
 
     def _wanted(self, server: str, client: types.ClientCapabilities | None) -> types.ClientCapabilities:
         """Return what a server may know of the client: not what the policy could never let it use."""
