@@ -65,7 +65,7 @@ def interrupts_masked() -> Iterator[Callable[[], object]]:
     """Let no interrupt into this thread while the block runs; one that comes is raised at its end.
 
     Yields:
-        Unmasks them before, in this thread or in one or a fork that was begun meanwhile.
+        Unmasks them before, in this thread or in one that was begun meanwhile.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     unmask = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)

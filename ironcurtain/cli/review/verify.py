@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from ironcurtain.engine.locate import Opa
     from ironcurtain.integrations.gate.change_approvals import DiffApprovals
     from ironcurtain.integrations.gate.git import Commit
-    from ironcurtain.integrations.gate.head_start import HeadStart
     from ironcurtain.integrations.gate.inputs import GateInputs
     from ironcurtain.integrations.gate.policy_under_review import PolicyUnderReview
 
@@ -105,21 +103,17 @@ def command(
     Exit: 0 verified, 1 something fails, 2 wrong options or files,
     3 the bundle is corrupt or the engine gives no answer.
     """  # noqa: D301 - click reads the escape
+    from ironcurtain.bundle.opening import Trust
+    from ironcurtain.cli.options.signing import verify_signed
+    from ironcurtain.cli.output.report_formats import formats_of
+    from ironcurtain.cli.output.reports import emit
+    from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
     from ironcurtain.engine.locate import find
-    from ironcurtain.system.background import in_background
+    from ironcurtain.integrations.gate.inputs import GateInputs
+    from ironcurtain.integrations.gate.report import exit_of
 
-    with in_background(partial(find, Path(opa) if opa else None)) as finding:  # it asks OPA for its version
-        from ironcurtain.bundle.opening import Trust
-        from ironcurtain.cli.options.signing import verify_signed
-        from ironcurtain.cli.output.report_formats import formats_of
-        from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
-        from ironcurtain.compiler.verify.rego_check import check_rego
-        from ironcurtain.engine.command import OpaCommand
-        from ironcurtain.integrations.gate.inputs import GateInputs
-        from ironcurtain.system.forked import in_fork
-
-        files = formats_of(output)
-    engine = finding.result()
+    files = formats_of(output)
+    engine = find(Path(opa) if opa else None)
     trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
     path = bundle_or_project(bundle, config)
     read = verify_signed(path, trust, engine)
@@ -133,37 +127,23 @@ def command(
         mutation=mutation,
         attack=attack,
     )
-    # OPA, and then one more fork, are at work while what comes after them is loaded.
-    with in_fork(partial(check_rego, read, OpaCommand(engine))) as checked:
-        from ironcurtain.integrations.gate.head_start import head_start
-
-        with head_start(read, given, engine, checked) as begun:
-            from ironcurtain.cli.output.reports import emit
-            from ironcurtain.integrations.gate.report import exit_of
-
-            report = _report(read, trust, engine, given, against, begun)
+    report = _report(read, trust, engine, given, against)
     emit(report, format_, files, quiet=quiet)
     return exit_of(report)
 
 
-def _report(
-    read: Bundle,
-    trust: Trust,
-    engine: Opa,
-    given: GateInputs,
-    against: str | None,
-    begun: HeadStart,
-) -> GateReport:
+def _report(read: Bundle, trust: Trust, engine: Opa, given: GateInputs, against: str | None) -> GateReport:
     """Run all checks of a bundle."""
     from ironcurtain.integrations.gate.checks.all_checks import run_published
+    from ironcurtain.integrations.gate.inputs import is_alone
     from ironcurtain.integrations.gate.reading import read_policy_under_review, run_alone
     from ironcurtain.integrations.gate.report import gate_report, signature
 
     signed = (signature(read, trust),)
-    if begun.scenarios is None:
-        alone = run_alone(read, begun.checked, archived=given.bundle.is_file(), compared=against is not None)
+    if is_alone(given):
+        alone = run_alone(read, engine, archived=given.bundle.is_file(), compared=against is not None)
         return gate_report("verify", read, engine, signed + alone)
-    reviewed = read_policy_under_review(read, given, engine, datetime.now(UTC).date(), begun)
+    reviewed = read_policy_under_review(read, given, engine, datetime.now(UTC).date())
     older = _Older.of(against, given, reviewed) if against is not None else None
     checks = signed + run_published(reviewed)
     difference = None

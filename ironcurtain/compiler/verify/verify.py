@@ -20,7 +20,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.compiler.verify.rego_check import check_rego
 from ironcurtain.compiler.verify.report import Mismatch, Verification, VerificationCheck, asked_words
-from ironcurtain.engine.command import OpaCommand, RegoReport
+from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import RegoRejectedError, SeveralErrors, VerificationError
 from ironcurtain.model.decision import Decision
@@ -39,7 +39,6 @@ def verify(
     scenarios: Scenarios,
     opa: Opa,
     decide: Callable[[], DecidedScenarios] | None = None,
-    checked: Callable[[], RegoReport] | None = None,
 ) -> Verification:
     """Verify a bundle against scenarios.
 
@@ -48,7 +47,6 @@ def verify(
         scenarios: The scenarios.
         opa: The engine.
         decide: Returns what the bundle decides of all the scenarios, where others need that, too.
-        checked: Returns what `check_rego` says of the bundle, where that was begun before.
 
     Returns:
         The result, whether good or bad; `ok` says which.
@@ -59,7 +57,7 @@ def verify(
     """
     engine = OpaCommand(opa)
     with in_background(decide or partial(decide_all, bundle, scenarios, engine)) as deciding:
-        checks = [_revision(bundle), _opa_check(bundle, checked or partial(check_rego, bundle, engine))]
+        checks = [_revision(bundle), _opa_check(bundle, engine)]
         # A failing scenario fails as a Rego test too; only what OPA rejects outright cannot be evaluated.
         outcome = _judged(deciding.result(), bundle) if checks[-1].name != REJECTED else _Judged()
     checks += outcome.checks
@@ -73,17 +71,17 @@ def verify(
     )
 
 
-def verify_itself(bundle: Bundle, checked: Callable[[], RegoReport]) -> tuple[VerificationCheck, ...]:
+def verify_itself(bundle: Bundle, opa: Opa) -> tuple[VerificationCheck, ...]:
     """Check what needs no scenarios: the content's revision, and that OPA accepts and tests the Rego.
 
     Args:
         bundle: The bundle.
-        checked: Returns what `check_rego` says of it.
+        opa: The engine.
 
     Raises:
         EngineFailedError: If OPA does not run.
     """
-    return _revision(bundle), _opa_check(bundle, checked)
+    return _revision(bundle), _opa_check(bundle, OpaCommand(opa))
 
 
 def with_records(verification: Verification, records: Sequence[Scenario]) -> Verification:
@@ -106,10 +104,10 @@ def _revision(bundle: Bundle) -> VerificationCheck:
     )
 
 
-def _opa_check(bundle: Bundle, checked: Callable[[], RegoReport]) -> VerificationCheck:
+def _opa_check(bundle: Bundle, engine: OpaCommand) -> VerificationCheck:
     """Return whether OPA compiles the modules strictly and their tests pass."""
     try:
-        report = checked()
+        report = check_rego(bundle, engine)
     except (RegoRejectedError, VerificationError, SeveralErrors) as error:
         errors = error.errors if isinstance(error, SeveralErrors) else [error]
         said = "; ".join(f"{each.where}: {each.what}" if each.where else each.what for each in errors[:5])

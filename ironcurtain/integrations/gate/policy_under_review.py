@@ -5,7 +5,6 @@ Reports name a scenario's place in the file that was written by hand, if it is t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,7 @@ from ironcurtain.compiler.load.sources import ANSWERS_FILE
 from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.compiler.verify.verify import verify
-from ironcurtain.engine.command import OpaCommand, RegoReport
+from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import Scenario, Scenarios
@@ -65,7 +64,6 @@ class PolicyUnderReview(Struct):
         demands: The thresholds.
         today: The day on which approvals and waivers are judged.
         known: What `verify` says of bundle and scenarios, where it has said so before.
-        checked: Returns what `check_rego` says of the bundle, where that was begun before.
     """
 
     evidence: Evidence
@@ -83,7 +81,6 @@ class PolicyUnderReview(Struct):
     demands: VerifySettings
     today: date
     known: Verification | None = None
-    checked: Callable[[], RegoReport] | None = None
     in_archive: bool = False
 
     @property
@@ -115,7 +112,7 @@ class PolicyUnderReview(Struct):
     def verification(self) -> Verification:
         """Manifest, Rego, Rego tests, scenarios and records."""
         evidence = self.evidence
-        return self.known or verify(self.bundle, self.scenarios, evidence.opa, evidence.decide, self.checked)
+        return self.known or verify(self.bundle, self.scenarios, evidence.opa, evidence.decide)
 
     @cached_property
     def content(self) -> PolicyContent:

@@ -8,7 +8,6 @@ there, and the report names each check that is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -22,11 +21,10 @@ from ironcurtain.compiler.render.rendered import check_rendered
 from ironcurtain.compiler.verify.evidence import FILE_NAME, Evidence
 from ironcurtain.compiler.verify.gate_report import Check
 from ironcurtain.compiler.verify.verify import verify_itself
-from ironcurtain.engine.command import OpaCommand, RegoReport
+from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.integrations.gate.checks.all_checks import ABOUT_RULES, OF_FILES, run_check
 from ironcurtain.integrations.gate.checks.bundle import tested
-from ironcurtain.integrations.gate.head_start import HeadStart
 from ironcurtain.integrations.gate.inputs import GateInputs, read_scenarios, scenarios_file
 from ironcurtain.integrations.gate.policy_under_review import Document, PolicyUnderReview
 from ironcurtain.model.guarantees import Guarantees
@@ -55,13 +53,7 @@ class Standards(Struct):
     settings: Settings
 
 
-def read_policy_under_review(
-    bundle: Bundle,
-    given: GateInputs,
-    opa: Opa,
-    today: date,
-    begun: HeadStart | None = None,
-) -> PolicyUnderReview:
+def read_policy_under_review(bundle: Bundle, given: GateInputs, opa: Opa, today: date) -> PolicyUnderReview:
     """Read everything that speaks about a bundle.
 
     The project is the one above the bundle, whether it was published there or copied: evidence that a
@@ -72,7 +64,6 @@ def read_policy_under_review(
         given: What the command line says.
         opa: The engine.
         today: The day on which approvals and waivers are judged.
-        begun: What was begun of it before.
 
     Raises:
         UsageError: If there are no scenarios.
@@ -86,22 +77,20 @@ def read_policy_under_review(
         for name in ("coverage", "mutation", "attack")
         if (value := getattr(given, name)) is not None
     }
-    scenarios = begun.scenarios if begun is not None and begun.scenarios else read_scenarios(given)
-    decide = begun.decide if begun is not None else None
+    scenarios = read_scenarios(given)
     guarantees = given.guarantees or project.root / project.settings.guarantees
     evidence = Evidence(
         bundle=bundle,
         scenarios=scenarios,
         guarantees=load(guarantees, Guarantees) if given.guarantees or has_content(guarantees) else None,
         opa=opa,
-        decide=decide or Once(partial(decide_all, bundle, scenarios, OpaCommand(opa))),
+        decide=Once(partial(decide_all, bundle, scenarios, OpaCommand(opa))),
     )
     reviewed = _reviewed(evidence, scenarios, project, beside, today)
     matrix = reviewed.matrix_file.path
     return replace(
         reviewed,
         in_archive=given.bundle.is_file(),
-        checked=begun.checked if begun is not None else None,
         scenarios_file=Document(scenarios_file(given)),
         guarantees_file=Document(guarantees),
         matrix=read_bytes(matrix) if matrix.exists() else None,
@@ -149,14 +138,12 @@ def _above(published: Path) -> Path:
     return published.parent if (published / PROVENANCE).is_file() else published
 
 
-def run_alone(
-    bundle: Bundle, checked: Callable[[], RegoReport], *, archived: bool, compared: bool
-) -> tuple[Check, ...]:
+def run_alone(bundle: Bundle, opa: Opa, *, archived: bool, compared: bool) -> tuple[Check, ...]:
     """Check what needs nothing beside the bundle; name everything else as not examined.
 
     Args:
         bundle: The bundle.
-        checked: Returns what `check_rego` says of it.
+        opa: The engine.
         archived: Whether it is an archive, which holds no Rego tests.
         compared: Whether it was to be compared with an older one.
 
@@ -167,7 +154,7 @@ def run_alone(
     others = [*(name for name, _ in OF_FILES), "scenarios", *(name for name, _ in ABOUT_RULES)]
     others += ["difference"] if compared else []
     return (
-        *(tested(bundle, check, 1, archived=archived) for check in verify_itself(bundle, checked)),
+        *(tested(bundle, check, 1, archived=archived) for check in verify_itself(bundle, opa)),
         *run_check("rules", partial(_rendered, bundle)),
         *(Check(name=name, status="unexamined", summary=missing) for name in others),
     )
