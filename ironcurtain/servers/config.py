@@ -42,14 +42,15 @@ class ServerConfig(Struct):
 
     @property
     def own(self) -> tuple[Path, ...]:
-        """What no tool may touch: the file, its lock, and what its servers were fetched into."""
+        """What no tool may touch: the files, and what its servers were fetched into."""
         places = [each.directory for each in self.installed.values() if each.directory is not None]
         return (*self.files, *places)
 
     @property
-    def files(self) -> tuple[Path, Path]:
-        """The file and its lock."""
-        return self.path, lock_of(self.path)
+    def files(self) -> tuple[Path, ...]:
+        """The file, its lock, and the modules of tools that it names, which run in our own process."""
+        modules = (self.directory / each.gateway for each in self.servers.values() if each.gateway)
+        return (self.path, lock_of(self.path), *modules)
 
     @property
     def directory(self) -> Path:

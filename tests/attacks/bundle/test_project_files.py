@@ -60,6 +60,21 @@ def test_the_projects_own_files_are_out_of_reach(policy: Policy, path: str) -> N
     assert (found.verdict, found.rule) == ("deny", "structural-protected-path")
 
 
+def test_a_module_of_tools_that_the_configuration_names_is_out_of_reach(
+    project: Path, tmp_path: Path
+) -> None:
+    """It is imported into the proxy: whoever writes it decides in the proxy's place."""
+    work = tmp_path / "work"
+    work.mkdir()
+    servers = work / "mcp-servers.json"
+    servers.write_text('{"mcpServers": {"desk": {"gateway": "desk_tools.py"}}}')
+    bundle = project / "generated" / "bundle.tar.gz"
+    policy = Policy.load(bundle, sandbox=work, home=tmp_path, servers=servers)
+    for name, expected in (("desk_tools.py", Decision), ("other_tools.py", Prepared)):
+        call = Call("filesystem", "write_file", {"path": name, "content": "x"})
+        assert isinstance(prepare(call, policy.loaded), expected)
+
+
 def test_all_else_in_the_sandbox_is_as_before(policy: Policy) -> None:
     call = Call("filesystem", "write_file", {"path": "notes/constitution.md", "content": "x"})
     assert isinstance(prepare(call, policy.loaded), Prepared)
