@@ -252,9 +252,9 @@ class Batch:
                 if call.input["subjects"][id_]["discharged"] and found["rule"].startswith("structural-"):
                     continue
                 rows = [row for row in table.rows if role in row.roles]
-                if any(row.exactness == "sampled" for row in rows):
+                if any(row.exactness != "exact" for row in rows):
                     continue
-                if not rows and table.exactness == "sampled":
+                if not rows and table.exactness != "exact":
                     continue
                 outcomes = {o.verdict for row in rows for o in row.outcomes}
                 if Verdict(found["verdict"]) not in outcomes:
