@@ -112,7 +112,7 @@ _METADATA_HOSTS = (
     "metadata.platformequinix.com",
     "api.metadata.cloud.ibm.com",
 )
-_LOCAL_TREES = frozenset({*_LOCAL_SUFFIXES, *_METADATA_HOSTS})
+LOCAL_TREES = frozenset({*_LOCAL_SUFFIXES, *_METADATA_HOSTS})
 
 _LOCAL_NETWORKS = tuple(
     ipaddress.ip_network(text)
@@ -209,7 +209,7 @@ def _named_host(name: str) -> Host:
         raise UnrepresentableError(f"has a host of more than {MAX_HOST_BYTES} bytes")
     if not all(_LABEL.fullmatch(label) and _is_real_label(label) for label in labels):
         raise UnrepresentableError("has a host that is no domain name")
-    local = len(labels) == 1 or any(".".join(labels[i:]) in _LOCAL_TREES for i in range(len(labels)))
+    local = len(labels) == 1 or any(".".join(labels[i:]) in LOCAL_TREES for i in range(len(labels)))
     return Host(name, "local" if local else "name", local)
 
 

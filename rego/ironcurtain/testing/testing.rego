@@ -2,8 +2,10 @@
 # title: Testing
 # description: |
 #   Builds policy inputs for tests that people write by hand, from values that are canonical already:
-#   absolute paths, URLs with a lower-case public host name and no port, identifiers. For anything else
-#   `policy_input` is undefined, so the test fails. The home directory is `/home/user`.
+#   absolute paths; `https` and `ssh` URLs with a lower-case public host name that is no punycode, and no
+#   port, escape, query or fragment; identifiers of visible ASCII characters without `%`. For anything else,
+#   above all for what a call is refused for, `policy_input` is undefined, so the test fails. The home
+#   directory is `/home/user`.
 package ironcurtain.testing
 
 # METADATA
@@ -126,36 +128,124 @@ _list_kind(type) := type if type != "domain"
 # scope: document
 _canonical(role, value) if {
 	_kind(role) == "path"
-	regex.match(`^/$|^(/[^/\x00-\x1f\x7f]+)+$`, value)
+	regex.match(`^/$|^(/[^/\x00-\x1f\x7f-\x{9f}]+){1,128}$`, value)
 	not regex.match(`/\.\.?(/|$)`, value)
+	regex.match(`[!-~\p{L}\p{M}\p{N}\p{P}\p{S}]$`, value)
+	not regex.match(_fillers, value)
+	count(hex.encode(value)) <= 2 * 4096
 }
 
-_canonical(role, value) if {
-	_kind(role) == "url"
-	regex.match(`^(https|ssh)://([a-z0-9-]+\.)+[a-z]{2,}(/[A-Za-z0-9._~-]+)*/?$`, value)
-	not regex.match(`/\.\.?(/|$)`, value)
-	not regex.match(`^[a-z]+://[^/]*\.(local|localhost|internal|lan|arpa|corp|svc)(/|$)`, value)
+_canonical("fetch-url", value) if {
+	startswith(value, "https://")
+	_public_url(value)
+}
+
+_canonical("git-remote-url", value) if {
+	regex.match(`^(https|ssh)://`, value)
+	_public_url(value)
 }
 
 _canonical("recipient", value) if {
-	regex.match(`^[a-z0-9._+-]+@([a-z0-9-]+\.)+[a-z]{2,}$`, value)
+	[local, domain] := split(value, "@")
+	regex.match("^[a-z0-9#$&'*+/=?^_`{|}~.-]+$", local)
+	not regex.match(`^[.-]|\.\.|\.$`, local)
+	_domain(domain)
+	count(value) <= _longest_identifier
 }
 
 _canonical("repository", value) if {
 	regex.match(`^[a-z0-9._-]+/[a-z0-9._-]+$`, value)
-	not regex.match(`(^|/)\.\.?(/|$)`, value)
+	_components(value, "/")
+	count(value) <= _longest_identifier
 }
 
 _canonical("remote-path", value) if {
-	regex.match(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`, value)
-	not regex.match(`(^|/)\.\.?(/|$)`, value)
+	_plain(value)
+	_components(value, "/")
+	not regex.match(`\\|(^|/)\.\.?;`, value)
 }
 
 _canonical(role, value) if {
-	regex.match(`^[A-Za-z0-9._/-]+$`, value)
+	_plain(value)
 	some declared in _declared
 	declared.name == role
 	_folded(declared.case, value)
+	_hierarchical(object.get(declared, "separator", null), value)
+	_uri(role, value)
+}
+
+# METADATA
+# description: "Characters that cannot be seen, though Unicode calls them letters or marks, at the end of a text."
+_fillers := concat("", [
+	`[\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}`,
+	`\x{FFA0}\x{E0100}-\x{E01EF}]$`,
+])
+
+# METADATA
+# description: "The most bytes of an identifier."
+_longest_identifier := 1024
+
+# METADATA
+# description: "The host names of this machine and what surrounds it."
+_local := concat("", [
+	`(^|\.)(localhost|localdomain|local|internal|lan|home\.arpa|corp|svc|metadata\.goog`,
+	`|metadata\.tencentyun\.com|metadata\.packet\.net|metadata\.platformequinix\.com`,
+	`|api\.metadata\.cloud\.ibm\.com)$`,
+])
+
+# METADATA
+# description: "The host is public, and the path without empty and dot segments."
+_public_url(value) if {
+	regex.match(`^[a-z]+://[^/]+(/[A-Za-z0-9._~-]+){0,64}/?$`, value)
+	not regex.match(`/\.\.?(/|$)`, value)
+	host := split(value, "/")[2]
+	_domain(host)
+	not regex.match(_local, host)
+	count(value) <= 8192
+}
+
+# METADATA
+# description: "The name of a host in more than one label, none of them punycode."
+_domain(name) if {
+	regex.match(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z]{2,63}$`, name)
+	not regex.match(`(^|\.)xn--`, name)
+	count(name) <= 253
+}
+
+# METADATA
+# description: "Visible ASCII characters and blanks between them, no more than an identifier may have."
+_plain(value) if {
+	regex.match(`^[!-~]([ -~]*[!-~])?$`, value)
+	not contains(value, "%")
+	count(value) <= _longest_identifier
+}
+
+# METADATA
+# description: "Without a separator anything, else components that are none of `.`, `..` and blank at their ends."
+# scope: document
+_hierarchical(null, _)
+
+_hierarchical(separator, value) if _components(value, separator)
+
+# METADATA
+# description: "The components of a value; between slashes none is empty."
+_components(value, separator) if {
+	every component in split(value, separator) {
+		not component in {".", ".."}
+		[separator, component] != ["/", ""]
+		component == trim(component, " ")
+	}
+}
+
+# METADATA
+# description: "A URI of a resource, under its role: neither a file nor a web address, as it is written again."
+# scope: document
+_uri(role, _) if role != "resource-uri"
+
+_uri("resource-uri", value) if {
+	regex.match(`^[a-z][a-z0-9+.-]*:((//[A-Za-z0-9._~-]+)?(/[A-Za-z0-9._~!$&'()*+,;=:@-]+){0,64}/?|[^/?#]+)$`, value)
+	regex.match(`^[A-Za-z0-9._~!$&'()*+,;=:@/-]+$`, value)
+	not regex.match(`^(file|ftp|https?|wss?):|/\.\.?(;|/|$)`, value)
 }
 
 # METADATA

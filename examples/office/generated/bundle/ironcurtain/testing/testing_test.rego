@@ -60,11 +60,18 @@ test_deny_what_is_not_canonical if {
 		["fetch-url", "https://github.com:443/"],
 		["recipient", "Alice <alice@example.com>"],
 		["repository", "a/.."],
+		["resource-uri", "x"],
+		["project", "a/../b"],
+		["project", "a//b"],
 		["unknown-role", "x"],
 	}
+	roles := [
+		{"name": "project", "case": "exact", "separator": "/"},
+		{"name": "resource-uri", "case": "exact"},
+	]
 	refused := {value |
 		some value in values
-		not testing.policy_input(_call, [{"role": value[0], "value": value[1]}])
+		not testing.policy_input(_call, [{"role": value[0], "value": value[1]}]) with data.ironcurtain.annotations.roles as roles
 	}
 	refused == values
 }
