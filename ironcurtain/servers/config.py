@@ -32,6 +32,7 @@ class ServerConfig(Struct):
         sandbox: How they are contained, beside what each of them says.
         installed: Of servers whose command fetches them, what was fetched, by name: `servers` says how that
             is started, and the command itself is not run.
+        modules: The modules of tools that the file names, which run in our own process.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class ServerConfig(Struct):
     notes: tuple[str, ...] = ()
     sandbox: SandboxDefaults = field(default_factory=SandboxDefaults)
     installed: Mapping[str, InstalledPackage] = field(default_factory=dict)
+    modules: tuple[Path, ...] = ()
 
     @property
     def own(self) -> tuple[Path, ...]:
@@ -48,9 +50,8 @@ class ServerConfig(Struct):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The file, its lock, and the modules of tools that it names, which run in our own process."""
-        modules = (self.directory / each.gateway for each in self.servers.values() if each.gateway)
-        return (self.path, lock_of(self.path), *modules)
+        """The file, its lock, and the modules of tools that it names."""
+        return (self.path, lock_of(self.path), *self.modules)
 
     @property
     def directory(self) -> Path:
@@ -144,6 +145,7 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
         tuple(notes),
         document.sandbox,
         {name: found for name, (_, found) in ready.items() if found is not None},
+        tuple(path.absolute().parent / each.gateway for each in document.servers.values() if each.gateway),
     )
 
 

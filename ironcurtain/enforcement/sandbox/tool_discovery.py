@@ -32,10 +32,10 @@ def without_policy(config: ServerConfig) -> SandboxInputs:
         home=Path.home(),
         workspace=None,
         own=(user_directory(), Path.home() / CONFIGURATION_DIRECTORY),
-        protected=(config.path,),
+        protected=config.files,
         directory=config.directory,
         settings=config.sandbox.filesystem,
-        configuration=(config.path,),
+        configuration=config.files,
         reaches=dict.fromkeys(config.servers, NOTHING),
     )
 
