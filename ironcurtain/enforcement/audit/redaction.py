@@ -7,6 +7,7 @@ shown as `[redacted:DIGEST]`, the beginning of a keyed digest, so that equal val
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.enforcement.audit.hash_chain import keyed_digest
@@ -15,7 +16,7 @@ from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.secret_forms.hiding import hide, is_named_by, suspicious
 from ironcurtain.system.secret_forms.names import names_a_secret, names_secrets
-from ironcurtain.system.structs import SecretStruct
+from ironcurtain.system.structs import SecretStruct, Struct
 
 _SHOWN = 8
 _LEAST = 4
@@ -24,6 +25,27 @@ _BETWEEN = "\0"
 """No letter, digit, `_` or anything that could hide what a text beside it begins or ends with."""
 _NAMING, _NAMED = ("name", "key", "variable"), "value"
 """How a list of named values, as of headers or variables, has each name and its value."""
+
+
+class _Hidden(Struct):
+    """What is redacted whole, with all below it.
+
+    Attributes:
+        patterns: Pointer patterns, a few of each tool.
+        places: Places of one call; it can have as many as it has values, so they are looked up.
+    """
+
+    patterns: tuple[tuple[str, ...], ...] = ()
+    places: AbstractSet[tuple[str, ...]] = frozenset()
+
+    def covers(self, steps: tuple[str, ...]) -> bool:
+        """Tell whether a place is redacted."""
+        return any(pointers.covers(each, steps) for each in self.patterns) or (
+            bool(self.places) and any(steps[:end] in self.places for end in range(1, len(steps) + 1))
+        )
+
+
+_NOTHING = _Hidden()
 
 
 class Redaction(SecretStruct):
@@ -50,19 +72,19 @@ class Redaction(SecretStruct):
 
     def keep(self, record: DecisionRecord, tool: ToolAnnotation | None) -> DecisionRecord:
         """Return a decision's record redacted."""
-        hidden = (*(self._hidden(tool) if tool is not None else ()), *_beside(record.arguments))
+        hidden = _Hidden(tuple(self._of_tool(tool)) if tool is not None else (), {*_beside(record.arguments)})
         texts = _BETWEEN.join(_texts_of(record))
-        if not (hidden or self.roles) and suspicious().search(texts) is None:
+        if not (hidden.patterns or hidden.places or self.roles) and suspicious().search(texts) is None:
             return record
         secrets: list[str] = []
         arguments = None
         if record.arguments is not None:
             arguments = self._object(record.arguments, ("arguments",), hidden, secrets)
-        meta = self._object(record.meta, ("meta",), tuple(_beside(record.meta)), secrets)
-        caller = self._object(record.caller, ("caller",), (), secrets)
+        meta = self._object(record.meta, ("meta",), _Hidden((), {*_beside(record.meta)}), secrets)
+        caller = self._object(record.caller, ("caller",), _NOTHING, secrets)
         facts = record.facts
         if facts is not None:
-            values = self._object(facts.values, ("facts",), (), secrets)
+            values = self._object(facts.values, ("facts",), _NOTHING, secrets)
             facts = facts.model_copy(update={"values": values})
         resources = tuple(self._subject(each, hidden) for each in record.subjects)
         return record.model_copy(
@@ -79,8 +101,8 @@ class Redaction(SecretStruct):
             }
         )
 
-    def _hidden(self, tool: ToolAnnotation) -> Iterator[tuple[str, ...]]:
-        """Yield the places that are redacted whole."""
+    def _of_tool(self, tool: ToolAnnotation) -> Iterator[tuple[str, ...]]:
+        """Yield the arguments that are redacted whole, as pointer patterns."""
         for argument in tool.args:
             if argument.pii or self.roles & set(argument.possible_roles):
                 yield pointers.tokens(pointers.of_name(argument.name))
@@ -95,20 +117,20 @@ class Redaction(SecretStruct):
                 reason = reason.replace(before.value, after.value or "")
         return reason
 
-    def _subject(self, resource: ResourceRecord, hidden: tuple[tuple[str, ...], ...]) -> ResourceRecord:
+    def _subject(self, resource: ResourceRecord, hidden: _Hidden) -> ResourceRecord:
         if resource.value is None:
             return resource
         places = [pointers.tokens(place) for place in (resource.at, *resource.also_at)]
         is_hidden = (
             resource.role in self.roles
-            or any(pointers.covers(one, place) for one in hidden for place in places)
+            or any(map(hidden.covers, places))
             or any(_is_named_a_secret(place, resource.value) for place in places)
         )
         value = self.mark(resource.value) if is_hidden else self.text(resource.value)
         return resource.model_copy(update={"value": value, "redacted": value != resource.value})
 
     def _object(
-        self, value: JsonValue, steps: tuple[str, ...], hidden: tuple[tuple[str, ...], ...], found: list[str]
+        self, value: JsonValue, steps: tuple[str, ...], hidden: _Hidden, found: list[str]
     ) -> JsonValue:
         """Return a value redacted; the pointers of what is redacted are added to `found`."""
         if isinstance(value, dict):
@@ -121,8 +143,7 @@ class Redaction(SecretStruct):
             return members
         if isinstance(value, list):
             return [self._object(one, (*steps, str(n)), hidden, found) for n, one in enumerate(value)]
-        is_hidden = any(pointers.covers(one, steps[1:]) for one in hidden)
-        is_hidden = is_hidden or _is_named_a_secret(steps[1:], value)
+        is_hidden = hidden.covers(steps[1:]) or _is_named_a_secret(steps[1:], value)
         redacted = self._scalar(value, is_hidden=is_hidden)
         if redacted != value:
             found.append(self.text(pointers.join(steps)))

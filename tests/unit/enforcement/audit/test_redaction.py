@@ -146,6 +146,13 @@ def test_a_flood_of_digits_hides_no_card_number(flood: str, end: str) -> None:
         assert end not in shown
 
 
+def test_a_flood_of_named_secrets_is_redacted() -> None:
+    named = [{"name": "token", "value": f"wxyz{number}"} for number in range(FLOOD // 32)]
+    record = REDACTION.keep(decided(1, arguments={"env": named}), None)
+    assert len(record.redacted) == len(named)
+    assert "wxyz" not in json.dumps(record.arguments)
+
+
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_only_looks_similar_stays(text: str) -> None:
     assert REDACTION.text(text) == text
