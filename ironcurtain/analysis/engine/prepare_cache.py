@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping
 from ironcurtain.analysis.engine.values.shapes import SchemaReader
 from ironcurtain.decision import structural_checks
 from ironcurtain.decision.canonical import pointers
-from ironcurtain.decision.canonical.arguments import BRANCH_NAME, canonicalise
+from ironcurtain.decision.canonical.arguments import canonicalise
 from ironcurtain.decision.canonical.conditional import roles_in_call
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
@@ -162,12 +162,8 @@ def _read_always(tool: ToolAnnotation, registry: Registry) -> frozenset[str]:
 
 
 def _is_read(argument: Argument, registry: Registry) -> bool:
-    roles = argument.possible_roles
-    return (
-        argument.name.startswith("/")
-        or BRANCH_NAME in roles
-        or any(registry[role].resource for role in roles)
-    )
+    roles = [registry[role] for role in argument.possible_roles]
+    return argument.name.startswith("/") or any(role.resource or role.refused for role in roles)
 
 
 def _names_nothing(value: JsonValue) -> bool:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from ironcurtain.analysis.engine.values.shapes import Schemas
+from ironcurtain.analysis.engine.values.taken_schema import schema_of_some
 from ironcurtain.analysis.engine.values.value_generator import ValueGenerator
 from ironcurtain.compiler.annotate.schema_leaves import argument_schemas, required_arguments
 from ironcurtain.decision.canonical import pointers
@@ -14,8 +15,6 @@ from ironcurtain.decision.canonical.validate import InvalidArgumentsError, Valid
 from ironcurtain.decision.roles import Registry
 from ironcurtain.model.annotations import Argument, ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
-
-_BRANCH = "branch-name"
 
 
 class Filler:
@@ -28,7 +27,7 @@ class Filler:
         self._tool = tool
         self._registry = registry
         self._schema = tool.annotation.input_schema or {}
-        self._builder = ValueGenerator(tool.schema, fresh)
+        self._builder = ValueGenerator(schema_of_some(tool, registry), fresh)
         self._fresh = fresh
         self._checkers: dict[str, ArgumentSchema] = {}
 
@@ -98,16 +97,12 @@ class Filler:
             return None
 
     def _plain(self, name: str) -> JsonValue:
-        roles = {role for a in self.annotation.args if a.top_level == name for role in a.possible_roles}
-        if _BRANCH in roles:
-            return "topic"
-        schema = self._tool.annotation.properties.get(name, {})
-        found = self._minimal(schema)
-        return self._fresh[0] if schema == {} or found == "" else found
+        shapes, word = self._builder.shapes, self._fresh[0]
+        return word if shapes.takes_text(name, word) else self._minimal(shapes.argument(name))
 
-    def _minimal(self, schema: JsonValue) -> JsonValue:
-        """Return a plain value that a schema takes, null where none was found."""
-        found = self._builder.minimal(Schemas((schema,))).values
+    def _minimal(self, schemas: Schemas) -> JsonValue:
+        """Return a plain value that fits some schemas, null where none was found."""
+        found = self._builder.minimal(schemas).values
         return found[0].value if found else None
 
     def _set(
@@ -123,10 +118,10 @@ class Filler:
         head, rest = inside[0], inside[1:]
         if head == pointers.EVERY:
             items = schema.get("items", {}) if isinstance(schema, dict) else {}
-            element = value[0] if isinstance(value, list) and value else self._minimal(items)
+            element = value[0] if isinstance(value, list) and value else self._minimal(Schemas((items,)))
             return [self._set(element, items, rest, argument, [one]) for one in values]
         properties = argument_schemas(schema) if isinstance(schema, dict) else {}
-        known = value if isinstance(value, dict) else self._minimal(schema)
+        known = value if isinstance(value, dict) else self._minimal(Schemas((schema,)))
         known = known if isinstance(known, dict) else {}
         below = self._set(known.get(head), properties.get(head, {}), rest, argument, values)
         return {**known, head: below}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.called import one_tool, prepared
 
 from ironcurtain.compiler.scenarios.generated import (
     MAX_OF_TOOL,
@@ -159,6 +160,19 @@ def test_a_codec_a_pointer_and_a_composite_are_filled_in() -> None:
         files and files[0]["path"].startswith("/home/user/sandbox") for files in values(found, "files")
     )
     assert any(call.arguments.get("owner") == "other" for call in found.calls)
+
+
+@pytest.mark.parametrize(
+    "branch", [{}, {"pattern": "^release/"}, {"minLength": 12}, {"enum": ["-d", "main"]}], ids=str
+)
+@pytest.mark.parametrize("name", ["branch", "/o/branch"])
+def test_a_call_has_a_branch_that_its_role_takes(name: str, branch: dict[str, Any]) -> None:
+    text = {"type": "string", **branch}
+    below = {"type": "object", "properties": {"branch": text}, "required": ["branch"]}
+    properties = {"o": below} if name == "/o/branch" else {"branch": text}
+    made = tool(properties, {"name": name, "roles": ["branch-name"]}, required=properties)
+    (call,) = generate_calls(ground(made)).calls
+    assert prepared(one_tool(made, sandbox=None), "t", dict(call.arguments))
 
 
 def test_a_tool_whose_schema_cannot_be_met_yields_nothing_and_breaks_nothing() -> None:
