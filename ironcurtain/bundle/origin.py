@@ -32,6 +32,13 @@ _WRITTEN = (
 )
 
 
+def usual_files(directory: Path) -> list[Path]:
+    """Return what the project around a directory is made of, there or not, by its usual names."""
+    settings = find_settings(directory)
+    project = settings.parent if settings is not None else directory
+    return [project / name for name in (*_WRITTEN, _USUAL.output)]
+
+
 def origin(bundle: Path, sources: Iterable[str]) -> list[Path]:
     """Return the files and directories that a bundle was made from and published with.
 

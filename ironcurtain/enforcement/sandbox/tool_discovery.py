@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ironcurtain.bundle.origin import usual_files
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING
 from ironcurtain.servers.config import ServerConfig
@@ -28,14 +29,15 @@ def without_policy(config: ServerConfig) -> SandboxInputs:
     It sees nothing of the home but its own program, and can write its temporary directory, and what its
     configuration names.
     """
+    files = (*config.files, *usual_files(config.directory))
     return SandboxInputs(
         home=Path.home(),
         workspace=None,
         own=(user_directory(), Path.home() / CONFIGURATION_DIRECTORY),
-        protected=config.files,
+        protected=files,
         directory=config.directory,
         settings=config.sandbox.filesystem,
-        configuration=config.files,
+        configuration=files,
         reaches=dict.fromkeys(config.servers, NOTHING),
     )
 
