@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from support.called import bundle, load
-from support.deployments.open_place import node
 from support.deployments.proxied import RESERVED_TOOLS
+from support.oracles.node_urls import NODE, read_urls
 from support.projects.policies import rule
 
 from ironcurtain.decision.decide import Prepared, prepare
@@ -27,18 +25,6 @@ POLICY = load(
         roles=[RESOURCE_URI.model_dump(mode="json")],
     )
 )
-READ = """
-let text = "";
-process.stdin.on("data", (d) => text += d).on("end", () => {
-  const read = JSON.parse(text).map((uri) => {
-    try {
-      const { protocol, pathname, host, href } = new URL(uri);
-      return { protocol, path: pathname, host, href };
-    } catch { return null; }
-  });
-  console.log(JSON.stringify(read));
-});
-"""
 SCHEMES = ["file:", "file:", "FILE:", "http:", "https:", "note:", "NOTE:", "n+1:", "files:", "f:", ""]
 SLASHES = [
     "//",
@@ -107,7 +93,6 @@ NOISE = [
     "%20",
     "\\",
 ]
-NODE = node(18)
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no node")
 
 
@@ -126,11 +111,7 @@ def drawn(choice: random.Random) -> str:
 def readings() -> list[tuple[str, dict[str, str] | None]]:
     choice = random.Random(35)
     texts = list(dict.fromkeys(drawn(choice) for _ in range(COUNT)))
-    assert NODE is not None
-    done = subprocess.run(
-        [NODE, "-e", READ], input=json.dumps(texts), capture_output=True, text=True, check=True
-    )
-    return list(zip(texts, json.loads(done.stdout), strict=True))
+    return list(zip(texts, read_urls(texts), strict=True))
 
 
 def judged(uri: str) -> tuple[str, str, str] | None:

@@ -23,7 +23,7 @@ _PATH = ("/", ".", "~")
 # The WHATWG algorithm drops tabs and line ends wherever they stand.
 _DROPPED = str.maketrans("", "", "\t\n\r")
 _FILE = re.compile(r"file:(?://(?:localhost(?=/))?)?(?P<path>[^?#]*)", re.IGNORECASE)
-_MOST_BEFORE_A_COLON = 64
+_FILE_SCHEME = re.compile(r"[\t\n\r]*".join("file:"), re.IGNORECASE | re.ASCII)
 # What a process's own links lead to is the tool's root and working directory, whatever they are for us.
 _TO = r"(?:/+\.)*/+"
 _PROCESS_LINK = re.compile(
@@ -39,7 +39,7 @@ def looks_like_path(value: JsonValue) -> TypeGuard[str]:
     if first in _PATH:
         return True
     if first in ("f", "F"):
-        return _is_file_uri(value)
+        return _FILE_SCHEME.match(value) is not None
     return bool(first) and (first == " " or is_ignored(first)) and looks_like_path(trimmed(value))
 
 
@@ -50,7 +50,7 @@ def paths_in(text: str) -> Iterator[str]:
     WHATWG algorithm takes, others what stands behind `file:` or `file://`.
     """
     text = trimmed(text)
-    if not _is_file_uri(text):
+    if not _FILE_SCHEME.match(text):
         yield text
         if not text.startswith("~"):
             yield posixpath.normpath(text)
@@ -59,10 +59,6 @@ def paths_in(text: str) -> Iterator[str]:
         return
     for path in _paths_of_uri(text.translate(_DROPPED)):
         yield trimmed(unquote(path, errors="surrogateescape"))
-
-
-def _is_file_uri(text: str) -> bool:
-    return text[:_MOST_BEFORE_A_COLON].translate(_DROPPED)[:5].lower() == "file:"
 
 
 def _paths_of_uri(uri: str) -> Iterator[str]:

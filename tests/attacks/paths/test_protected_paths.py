@@ -98,6 +98,7 @@ READ_AS_PATHS = [
     *("file:///home/user/%73%65%63%72%65%74", "file:%2Fhome%2Fuser%2Fsecret", "file:///home%2Fuser/secret"),
     *(r"file:\\\home\user\secret", r"file:\home/user/secret", r"file:///home\user\secret"),
     *("file:///x/../home/user/secret", "file:///x/%2e%2e/home/user/secret", "file:////home//user/secret"),
+    *("f" + "\t" * 70 + f"ile://{SECRET}", "file" + "\n" * 5000 + f"://{SECRET}"),
     *(f"file://{SECRET}?a=b", f"file://{SECRET}#a", f"file://other.example{SECRET}", "file:~/secret"),
     *("file://~/secret", "file:../secret", "file://../secret", "file://.env", f"file://{SECRET}%20"),
 ]
