@@ -42,7 +42,6 @@ class Role(Struct):
 
     Attributes:
         category: What kind of patterns speak of it: `path`, `url`, `identifier`; `opaque` has none.
-        resource: Whether each leaf with it identifies a resource, which a policy has to justify.
         containable: Whether lying in the sandbox may discharge it.
         form: The canonical form, for documentation.
         sample: A value that every call may have under it, with a word in place of `{word}`.
@@ -57,11 +56,10 @@ class Role(Struct):
 
     name: str
     category: Category
-    resource: bool
-    containable: bool
     form: str
     description: str
     guidance: str
+    containable: bool = False
     sample: str = "{word}"
     refused: str = ""
     writes: bool = False
@@ -71,6 +69,11 @@ class Role(Struct):
     def valid(self, word: str) -> str:
         """Return a value that the role takes, made of a word of lower-case letters and digits."""
         return self.sample.replace("{word}", word)
+
+    @property
+    def resource(self) -> bool:
+        """Whether each leaf with it identifies a resource, which a policy has to justify."""
+        return self.category != "opaque"
 
     @property
     def pattern_kind(self) -> str:
@@ -92,7 +95,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "read-path",
         "path",
-        resource=True,
         containable=True,
         form=_PATH_FORM,
         sample=_PATH,
@@ -104,7 +106,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "write-path",
         "path",
-        resource=True,
         containable=True,
         form=_PATH_FORM,
         sample=_PATH,
@@ -116,7 +117,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "delete-path",
         "path",
-        resource=True,
         containable=True,
         form=_PATH_FORM,
         sample=_PATH,
@@ -128,8 +128,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "write-history",
         "path",
-        resource=True,
-        containable=False,
         form=_PATH_FORM,
         sample=_PATH,
         description="A repository whose recorded history the tool rewrites.",
@@ -140,8 +138,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "delete-history",
         "path",
-        resource=True,
-        containable=False,
         form=_PATH_FORM,
         sample=_PATH,
         description="A repository in which the tool deletes branches, tags or other references.",
@@ -152,8 +148,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "fetch-url",
         "url",
-        resource=True,
-        containable=False,
         form="URL in WHATWG form, http or https",
         sample=_URL,
         description="A web address that the tool contacts.",
@@ -163,8 +157,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         GIT_REMOTE,
         "url",
-        resource=True,
-        containable=False,
         form="the set of URLs that git would contact",
         sample=_URL,
         description="A git remote, by URL or by name.",
@@ -174,8 +166,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "recipient",
         "identifier",
-        resource=True,
-        containable=False,
         form="one addr-spec, case-folded",
         sample="{word}@{word}.example",
         description="An e-mail address that receives something.",
@@ -185,8 +175,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "repository",
         "identifier",
-        resource=True,
-        containable=False,
         form="owner/name, case-folded",
         sample="{word}/{word}",
         description="A repository on a hosting service.",
@@ -196,8 +184,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "remote-path",
         "identifier",
-        resource=True,
-        containable=False,
         form="unchanged; segments without `.`, `..` or empty ones",
         description="A path inside a remote system.",
         guidance="A file inside a hosted repository, an object key. Never a path on this machine.",
@@ -206,8 +192,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "branch-name",
         "opaque",
-        resource=False,
-        containable=False,
         form="unchanged; a valid git branch name without leading `-` or `+` and without `:`",
         refused=NO_BRANCH,
         description="The name of a git branch.",
@@ -216,8 +200,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         "commit-message",
         "opaque",
-        resource=False,
-        containable=False,
         form="unchanged",
         description="Free text that becomes a commit message.",
         guidance="Commit and tag messages.",
@@ -225,8 +207,6 @@ BUILT_IN: tuple[Role, ...] = (
     Role(
         NONE,
         "opaque",
-        resource=False,
-        containable=False,
         form="unchanged",
         description="Nothing that identifies a resource.",
         guidance="Flags, numbers, content, search texts. When in doubt between `none` and a resource role, "
@@ -277,8 +257,6 @@ def _identifier_role(declared: IdentifierRole) -> Role:
     return Role(
         declared.name,
         "identifier",
-        resource=True,
-        containable=False,
         form="case-folded" if declared.case == "fold" else "unchanged",
         description=declared.description,
         guidance=declared.guidance,

@@ -33,8 +33,6 @@ def call_tool(
     server: str,
     tool: str,
     arguments: dict[str, JsonValue],
-    *,
-    timeout: float = DEFAULT_TIMEOUT,
 ) -> JsonValue:
     """Call a tool and return its result as JSON: structured content, or else its text parsed as JSON.
 
@@ -46,7 +44,6 @@ def call_tool(
         server: The server's name.
         tool: The tool's name there.
         arguments: What it is called with, as they are.
-        timeout: Seconds for the start and the call together.
 
     Raises:
         ServerConfigError: If the server is not configured with a command.
@@ -66,14 +63,14 @@ def call_tool(
 
         async def ask() -> CallToolResult:
             streams = start(server, program, words.line, words.end, connect_pipes)
-            async with asyncio.timeout(timeout), Client(streams, mode="auto", cache=None) as client:
+            async with asyncio.timeout(DEFAULT_TIMEOUT), Client(streams, mode="auto", cache=None) as client:
                 return await call_unchecked(client, tool, arguments)
 
         result = anyio.run(ask)
     except IronCurtainError:
         raise
     except TimeoutError:
-        raise words.failed(server, f"gave no answer within {timeout:g} seconds") from None
+        raise words.failed(server, f"gave no answer within {DEFAULT_TIMEOUT:g} seconds") from None
     except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
         raise words.failed(server, f"failed: {cause(error)}") from None
     return _content(server, tool, result)

@@ -72,7 +72,7 @@ class Display:
         return self._stream.write(shown(text, self._width, coloured=self.coloured))
 
 
-def stand_before_terminals(environment: Mapping[str, str] = os.environ) -> None:
+def stand_before_terminals() -> None:
     """Put a display before standard output and before standard error."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -80,7 +80,7 @@ def stand_before_terminals(environment: Mapping[str, str] = os.environ) -> None:
             continue
         is_terminal = stream.isatty()
         width = _columns(stream) if is_terminal else None
-        coloured = wants_colour("auto", environment, is_terminal=is_terminal)
+        coloured = wants_colour("auto", os.environ, is_terminal=is_terminal)
         setattr(sys, name, Display(stream, width=width, coloured=coloured))
 
 

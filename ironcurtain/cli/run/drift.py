@@ -74,15 +74,14 @@ def command(
     from ironcurtain.compiler.annotate.tool_texts import text_findings
     from ironcurtain.enforcement.proxy.surroundings import list_as_proxied
     from ironcurtain.servers.permitted import project_servers
-    from ironcurtain.servers.tool_lists.published import recorded_server
+    from ironcurtain.servers.tool_lists.published import recorded_servers
 
     policy = read_policy(bundle, config, scenarios, **trust)
     configured = project_servers(Path(servers) if servers is not None else policy.project.path("servers"))
     live, failed = list_as_proxied(
         policy.bundle, policy.place, configured, say, sandbox=sandbox, only=only or None, timeout=timeout
     )
-    found = {server: recorded_server(policy.place.parent, server) for server in live}
-    recorded = {server: listed for server, listed in found.items() if listed is not None}
+    recorded = recorded_servers(policy.place.parent, live)
     report = drift(PolicyContent.of(policy.bundle), live, text_findings, recorded)
     if report.tools:
         report = touched(report, policy.bundle, policy.world, opa_command(opa))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -66,17 +66,17 @@ class Withheld:
         annotated = self.annotated(server)
         if annotated is None or annotated.prompts is None or self._observe:
             return frozenset()
-        found = await self._tell(server, "prompts", partial(_prompts, annotated, prompts))
+        found = await self._tell(server, "prompts", partial(of_prompts, annotated, prompts))
         return frozenset(each.name for each in found)
 
     async def _tell(
-        self, server: str, what: str, differing: Callable[[ListedServer | None], list[Deviation]]
+        self, server: str, what: str, differing: Callable[[ListedServer | None], Iterable[Deviation]]
     ) -> list[Deviation]:
         """Work out what is withheld, and say what was not said before."""
-        found = await run_blocking(partial(differing, None)) if not self._observe else []
+        found = [] if self._observe else await run_blocking(lambda: [*differing(None)])
         if any(each.kind == "changed" for each in found):
             recorded = await run_blocking(partial(recorded_server, self._published, server))
-            found = await run_blocking(partial(differing, recorded))
+            found = await run_blocking(lambda: [*differing(recorded)])
         sentences = tuple(_sentences(server, found))
         self._sentences[server, what] = sentences
         for sentence in [each for each in sentences if each not in self._said]:
@@ -85,12 +85,6 @@ class Withheld:
         if len(self._said) > _MOST_KEPT:
             self._said.clear()
         return found
-
-
-def _prompts(
-    annotated: ServerAnnotations, prompts: Sequence[Mapping[str, JsonValue]], recorded: ListedServer | None
-) -> list[Deviation]:
-    return [*of_prompts(annotated, prompts, recorded)]
 
 
 def _sentences(server: str, found: Sequence[Deviation]) -> list[str]:

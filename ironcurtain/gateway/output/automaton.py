@@ -21,6 +21,9 @@ Letter: TypeAlias = str | int | None
 
 OTHER_KEY, OTHER_INDEX = None, -1
 
+_MOST = 20_000
+"""How many states are made at most."""
+
 
 class TooManyStatesError(ValueError):
     """The paths together need more states than are made."""
@@ -48,11 +51,10 @@ class Automaton:
 
     Args:
         paths: The paths; their numbers are their places here.
-        most: How many states are made at most.
     """
 
-    def __init__(self, paths: Sequence[Path], *, most: int = 20_000) -> None:
-        self._paths, self._most = tuple(path.steps for path in paths), most
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = tuple(path.steps for path in paths)
         self._states: dict[tuple[frozenset[Position], frozenset[int], frozenset[int]], State] = {}
         steps = [step for path in self._paths for step in path]
         self.keys = frozenset(step.name for step in steps if isinstance(step, Key | Deep))
@@ -110,7 +112,7 @@ class Automaton:
         left = frozenset(each for each in positions if each[1] < len(self._paths[each[0]]))
         place = (left, matched, above | matched)
         if place not in self._states:
-            if len(self._states) >= self._most:
+            if len(self._states) >= _MOST:
                 raise TooManyStatesError
             # Where an open path covers the address already, it can still match below; that changes masking.
             self._states[place] = State(left, matched, above | matched, is_final=not left)

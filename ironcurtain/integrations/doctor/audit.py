@@ -57,7 +57,7 @@ def audit(installation: Installation) -> Iterator[Diagnosis]:
             shown = f"{intact} of {len(logs)} logs are as they were written"
         else:
             shown = f"{counted(intact, 'log is as it was', 'logs are as they were')} written"
-        yield Diagnosis(name="audit", status="ok", what=shown)
+        yield Diagnosis.ok("audit", shown)
 
 
 def _removed(directory: Path) -> Iterator[Diagnosis]:
@@ -66,7 +66,7 @@ def _removed(directory: Path) -> Iterator[Diagnosis]:
         if not (directory / f"{head.stem}{SUFFIX}").exists():
             what = f"the log {visible(head.stem)} was removed, and its head is still there"
             fix = f"Restore {visible(str(directory / head.stem))}{SUFFIX} from a backup, or remove its head."
-            yield Diagnosis(name="audit", status="fail", what=what, fix=fix)
+            yield Diagnosis.fail("audit", what, fix)
 
 
 def _doubtful(directory: Path, session: str, verification: AuditVerification) -> Iterator[Diagnosis]:
@@ -74,11 +74,11 @@ def _doubtful(directory: Path, session: str, verification: AuditVerification) ->
     for problem in verification.problems[:1]:
         what = f"the log {session} is not what was written: {visible(problem.message)}"
         fix = f"Keep a copy, and see every line that is wrong: ironcurtain audit verify {session}."
-        yield Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)
+        yield Diagnosis.fail("audit", what, fix, code=AuditError.code)
     if verification.intact and verification.truncation != "checked":
         what = f"the log {session} has no head, so a cut-off end cannot be seen"
         fix = f"Restore {visible(str(directory / 'heads' / f'{session}.json'))} from a backup."
-        yield Diagnosis(name="audit", status="warn", what=what, fix=fix)
+        yield Diagnosis.warn("audit", what, fix)
 
 
 def _room(place: Path) -> Iterator[Diagnosis]:
@@ -101,11 +101,10 @@ def _writer(installation: Installation, session: str) -> Iterator[Diagnosis]:
     if not is_written(session_log(installation.audit, session)) or is_running(_status(session)):
         return
     heads = visible(str(installation.audit / "heads"))
-    yield Diagnosis(
-        name="audit",
-        status="warn",
-        what=f"some process, no proxy that tells of itself, writes the log {session}: no other can",
-        fix=f"End it (`lsof {heads}` names it), or give another --session.",
+    yield Diagnosis.warn(
+        "audit",
+        f"some process, no proxy that tells of itself, writes the log {session}: no other can",
+        f"End it (`lsof {heads}` names it), or give another --session.",
         code=AuditError.code,
     )
 
@@ -115,4 +114,4 @@ def _status(session: str) -> Path:
 
 
 def _refusing(what: str, fix: str) -> Diagnosis:
-    return Diagnosis(name="audit", status="fail", what=what, fix=fix, code=AuditError.code)
+    return Diagnosis.fail("audit", what, fix, code=AuditError.code)

@@ -9,6 +9,7 @@ import platformdirs
 from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, SystemFailedError
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
+from ironcurtain.integrations.doctor.gateways import gateways
 from ironcurtain.integrations.doctor.installation import Diagnosis, DoctorReport, Installation, failed
 from ironcurtain.integrations.doctor.policy import bundle
 from ironcurtain.integrations.doctor.project import (
@@ -22,7 +23,7 @@ from ironcurtain.integrations.doctor.project import (
     settings,
 )
 from ironcurtain.integrations.doctor.proxies import nodes, proxies, publishing
-from ironcurtain.integrations.doctor.servers import gateways, servers
+from ironcurtain.integrations.doctor.servers import servers
 from ironcurtain.integrations.doctor.state import state
 from ironcurtain.system.extras import missing_extra
 from ironcurtain.system.text import visible
@@ -38,18 +39,17 @@ def places(installation: Installation) -> Iterator[Diagnosis]:
         (platformdirs.user_cache_path(_NAME), "an OPA, which can be installed again"),
     ):
         if place.exists():
-            yield Diagnosis(name="place", status="ok", what=f"{visible(str(place))}: {held}")
+            yield Diagnosis.ok("place", f"{visible(str(place))}: {held}")
 
 
 def project(installation: Installation) -> Iterator[Diagnosis]:
     """Say where there is no project to look at."""
     if not installation.project:
         where = visible(str(installation.cwd))
-        yield Diagnosis(
-            name="project",
-            status="skip",
-            what=f"{where} is in no project: neither a bundle nor the servers of one are looked at",
-            fix="Run it in a project's directory, or name --bundle and --servers.",
+        yield Diagnosis.skip(
+            "project",
+            f"{where} is in no project: neither a bundle nor the servers of one are looked at",
+            "Run it in a project's directory, or name --bundle and --servers.",
         )
 
 
@@ -103,11 +103,10 @@ def _looked_at(
         yield from failed(check.__name__, error)
     except OSError as error:
         where = f" ({visible(str(error.filename))})" if error.filename else ""
-        yield Diagnosis(
-            name=check.__name__,
-            status="fail",
-            what=f"the operating system refuses: {error.strerror or error}{where}",
-            fix="Give yourself the permission, or run as whoever has it.",
+        yield Diagnosis.fail(
+            check.__name__,
+            f"the operating system refuses: {error.strerror or error}{where}",
+            "Give yourself the permission, or run as whoever has it.",
             code=SystemFailedError.code,
         )
 

@@ -36,11 +36,11 @@ def clients(installation: Installation) -> Iterator[Diagnosis]:
         if installation.clients and not there:
             what = f"{visible(name)} has no configuration"
             fix = "Start the client once, or name the file that it reads."
-            yield Diagnosis(name=f"client/{visible(name)}", status="fail", what=what, fix=fix)
+            yield Diagnosis.fail(f"client/{visible(name)}", what, fix)
         for place in there:
             yield from _client(place, demanded=bool(installation.clients))
     if not count and not installation.clients:
-        yield Diagnosis(name="client", status="ok", what="no client's configuration was found")
+        yield Diagnosis.ok("client", "no client's configuration was found")
 
 
 def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
@@ -71,18 +71,18 @@ def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
         return
     wrong = list(_missing(entry, place.directory))
     for what in wrong:
-        yield Diagnosis(name=name, status="fail", what=what, fix=f"Put it back, or run `{again}` anew.")
+        yield Diagnosis.fail(name, what, f"Put it back, or run `{again}` anew.")
     behind = list(_behind(name, entry, place.directory))
     yield from behind
     edited = _edited(place, entry)
     if edited:
         fix = f"Run `{again}` to write it anew, or `ironcurtain unwrap`: what it holds now is kept."
-        yield Diagnosis(name=name, status="warn", what=f"{visible(source)}: {edited}", fix=fix)
+        yield Diagnosis.warn(name, f"{visible(source)}: {edited}", fix)
     if past:
         what = f"{visible(source)} starts servers past the policy: {', '.join(past)}"
-        yield Diagnosis(name=name, status="warn", what=what, fix=f"Run `{again}`, or remove them.")
+        yield Diagnosis.warn(name, what, f"Run `{again}`, or remove them.")
     if not wrong and not behind:
-        yield Diagnosis(name=name, status="ok", what=f"{visible(source)} is wrapped")
+        yield Diagnosis.ok(name, f"{visible(source)} is wrapped")
 
 
 def _missing(entry: Mapping[str, JsonValue], directory: Path) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _behind(name: str, entry: Mapping[str, JsonValue], directory: Path) -> Itera
                 config.installed[server].check()
             except IronCurtainError as error:
                 what = f"behind the proxy, {server} cannot run: {error.what}"
-                yield Diagnosis(name=name, status="fail", what=what, fix=error.hint, code=error.code)
+                yield Diagnosis.fail(name, what, error.hint, code=error.code)
                 continue
         path = each.env.get("PATH") or _path(entry)
         place = config.directory / (each.cwd or "")
@@ -120,7 +120,7 @@ def _behind(name: str, entry: Mapping[str, JsonValue], directory: Path) -> Itera
         if reason:
             what = f"behind the proxy, {server} is started with {visible(each.command or '')}, {reason}"
             fix = f"Install it again, or correct it in {visible(str(file))}."
-            yield Diagnosis(name=name, status="fail", what=what, fix=fix)
+            yield Diagnosis.fail(name, what, fix)
 
 
 def _edited(place: ConfigLocation, entry: JsonValue) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from ironcurtain.errors import IronCurtainError, SeveralErrors
 from ironcurtain.system.frozen import Frozen
@@ -28,6 +28,26 @@ class Diagnosis(Frozen):
     what: str
     fix: str = ""
     code: str = ""
+
+    @classmethod
+    def ok(cls, name: str, what: str) -> Self:
+        """Return that a part is well."""
+        return cls(name=name, status="ok", what=what)
+
+    @classmethod
+    def warn(cls, name: str, what: str, fix: str = "", *, code: str = "") -> Self:
+        """Return what a person should know of a part."""
+        return cls(name=name, status="warn", what=what, fix=fix, code=code)
+
+    @classmethod
+    def fail(cls, name: str, what: str, fix: str = "", *, code: str = "") -> Self:
+        """Return what is wrong with a part."""
+        return cls(name=name, status="fail", what=what, fix=fix, code=code)
+
+    @classmethod
+    def skip(cls, name: str, what: str, fix: str = "") -> Self:
+        """Return why a part could not be looked at."""
+        return cls(name=name, status="skip", what=what, fix=fix)
 
 
 class DoctorReport(Frozen):
@@ -125,11 +145,10 @@ def failed(name: str, error: IronCurtainError, fix: str = "") -> list[Diagnosis]
     """Return what an error says as failures, each with the fix given or the error's own hint."""
     errors = error.errors if isinstance(error, SeveralErrors) else [error]
     return [
-        Diagnosis(
-            name=name,
-            status="fail",
-            what=f"{each.what} ({each.where})" if each.where is not None else each.what,
-            fix=" ".join(filter(None, (fix, each.hint))) or f"See `ironcurtain error {each.code}`.",
+        Diagnosis.fail(
+            name,
+            f"{each.what} ({each.where})" if each.where is not None else each.what,
+            " ".join(filter(None, (fix, each.hint))) or f"See `ironcurtain error {each.code}`.",
             code=each.code,
         )
         for each in errors

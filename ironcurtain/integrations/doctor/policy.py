@@ -35,11 +35,10 @@ _SIGNED = (
 def bundle(installation: Installation) -> Iterator[Diagnosis]:
     """Look at the bundle: there, intact, signed where a key is known, and its Rego what its rules say."""
     if not installation.bundle.exists():
-        yield Diagnosis(
-            name="bundle",
-            status="fail",
-            what=f"there is no bundle at {visible(str(installation.bundle))}",
-            fix="Run `ironcurtain compile`, or name one with --bundle.",
+        yield Diagnosis.fail(
+            "bundle",
+            f"there is no bundle at {visible(str(installation.bundle))}",
+            "Run `ironcurtain compile`, or name one with --bundle.",
             code=BundleIntegrityError.code,
         )
         return
@@ -55,9 +54,9 @@ def bundle(installation: Installation) -> Iterator[Diagnosis]:
         return
     what = f"revision {read.revision}, serial {read.serial}"
     if trust.key is not None:
-        yield Diagnosis(name="bundle", status="ok", what=f"{what}, {trust.signature_words(read)}")
+        yield Diagnosis.ok("bundle", f"{what}, {trust.signature_words(read)}")
     elif trust.vouches:
-        yield Diagnosis(name="bundle", status="ok", what=f"{what}, as expected")
+        yield Diagnosis.ok("bundle", f"{what}, as expected")
     else:
         yield from _ownership(
             installation,
@@ -70,7 +69,7 @@ def bundle(installation: Installation) -> Iterator[Diagnosis]:
     except IronCurtainError as error:
         yield from failed("rules", error)
     else:
-        yield Diagnosis(name="rules", status="ok", what="the bundle's Rego is what its rules say")
+        yield Diagnosis.ok("rules", "the bundle's Rego is what its rules say")
     yield from _unusable(read)
 
 
@@ -79,11 +78,10 @@ def _unusable(read: Bundle) -> Iterator[Diagnosis]:
     for (server, _), tool in PolicyContent.of(read).tools.items():
         if (why := ValidatedTool(tool).unusable) is not None:
             named = f"{visible(server)}/{visible(tool.tool)}"
-            yield Diagnosis(
-                name="tools",
-                status="warn",
-                what=f"every call of {named} is denied, since its schema cannot be evaluated: {why}",
-                fix=REMEDY,
+            yield Diagnosis.warn(
+                "tools",
+                f"every call of {named} is denied, since its schema cannot be evaluated: {why}",
+                REMEDY,
             )
 
 
@@ -94,7 +92,7 @@ def _ownership(installation: Installation, what: str, fix: str) -> Iterator[Diag
     except IronCurtainError as error:
         yield from failed("bundle", error)
     else:
-        yield Diagnosis(name="bundle", status="warn", what=what, fix=fix)
+        yield Diagnosis.warn("bundle", what, fix)
 
 
 def _stale(installation: Installation, read: Bundle) -> Iterator[Diagnosis]:
@@ -108,11 +106,10 @@ def _stale(installation: Installation, read: Bundle) -> Iterator[Diagnosis]:
         return
     made_of = _made_of(read)
     if made_of is not None and json_text.digest_bytes(text.encode()) != made_of:
-        yield Diagnosis(
-            name="bundle",
-            status="warn",
-            what="the constitution was changed after the bundle was made, and that is not enforced",
-            fix="Run `ironcurtain compile`.",
+        yield Diagnosis.warn(
+            "bundle",
+            "the constitution was changed after the bundle was made, and that is not enforced",
+            "Run `ironcurtain compile`.",
         )
     signed = installation.bundle.parent / SIGNED_ARCHIVE
     if not signed.exists():
@@ -123,11 +120,10 @@ def _stale(installation: Installation, read: Bundle) -> Iterator[Diagnosis]:
         yield from failed("bundle", error, "Sign anew: ironcurtain compile --locked --sign.")
         return
     if other != read.revision:
-        yield Diagnosis(
-            name="bundle",
-            status="warn",
-            what=f"{SIGNED_ARCHIVE} beside it is of another revision, {other}",
-            fix="Sign this one: ironcurtain compile --locked --sign.",
+        yield Diagnosis.warn(
+            "bundle",
+            f"{SIGNED_ARCHIVE} beside it is of another revision, {other}",
+            "Sign this one: ironcurtain compile --locked --sign.",
         )
 
 

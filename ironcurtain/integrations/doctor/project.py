@@ -42,11 +42,9 @@ def python(_: Installation) -> Iterator[Diagnosis]:
     shown = ".".join(map(str, running))
     if running < _PYTHON:
         wanted = ".".join(map(str, _PYTHON))
-        yield Diagnosis(
-            name="python", status="fail", what=f"this is Python {shown}", fix=f"Use Python {wanted} or newer."
-        )
+        yield Diagnosis.fail("python", f"this is Python {shown}", f"Use Python {wanted} or newer.")
     else:
-        yield Diagnosis(name="python", status="ok", what=f"Python {shown}")
+        yield Diagnosis.ok("python", f"Python {shown}")
 
 
 def packages(_: Installation) -> Iterator[Diagnosis]:
@@ -73,12 +71,12 @@ def check_packages(requirements: Iterable[str]) -> Iterator[Diagnosis]:
             what = f"the package {name} is {installed}, and {least} or newer is needed"
         wrong += 1
         fix = f"Run `pip install '{requirement.partition(';')[0].strip()}'`, or install ironcurtain anew."
-        yield Diagnosis(name="packages", status="fail", what=what, fix=fix)
+        yield Diagnosis.fail("packages", what, fix)
     if not wrong:
         what = (
             f"{counted(len(plain), 'package is', 'packages are')} there, ironcurtain {version('ironcurtain')}"
         )
-        yield Diagnosis(name="packages", status="ok", what=what)
+        yield Diagnosis.ok("packages", what)
 
 
 def engine_program(installation: Installation) -> Iterator[Diagnosis]:
@@ -90,9 +88,9 @@ def engine_program(installation: Installation) -> Iterator[Diagnosis]:
             yield from failed("opa", error)
             return
         what = f"{error.what}; the nodes decide, and only compiling needs one here"
-        yield Diagnosis(name="opa", status="warn", what=what, fix=error.hint, code=error.code)
+        yield Diagnosis.warn("opa", what, error.hint, code=error.code)
     else:
-        yield Diagnosis(name="opa", status="ok", what=f"OPA {program.version}, {visible(str(program.path))}")
+        yield Diagnosis.ok("opa", f"OPA {program.version}, {visible(str(program.path))}")
 
 
 def decision(installation: Installation) -> Iterator[Diagnosis]:
@@ -100,7 +98,7 @@ def decision(installation: Installation) -> Iterator[Diagnosis]:
     try:
         Bundle.read(installation.bundle)
     except IronCurtainError:
-        yield Diagnosis(name="engine", status="skip", what="the bundle cannot be read")
+        yield Diagnosis.skip("engine", "the bundle cannot be read")
         return
     servers = installation.servers if installation.servers.exists() else None
     try:
@@ -121,15 +119,13 @@ def decision(installation: Installation) -> Iterator[Diagnosis]:
         yield from failed("engine", error)
         return
     if decided is None:
-        yield Diagnosis(
-            name="engine", status="warn", what="the engine starts; the policy has no tool to decide about"
-        )
+        yield Diagnosis.warn("engine", "the engine starts; the policy has no tool to decide about")
     elif kind_of(decided.rule) is RuleKind.ENGINE:
         fix = "Run `ironcurtain opa which`, and verify the bundle: ironcurtain verify BUNDLE."
-        yield Diagnosis(name="engine", status="fail", what=decided.reason, fix=fix)
+        yield Diagnosis.fail("engine", decided.reason, fix)
     else:
         what = f"the engine starts and decides: {decided.verdict} by {visible(decided.rule)}"
-        yield Diagnosis(name="engine", status="ok", what=what)
+        yield Diagnosis.ok("engine", what)
 
 
 def _one_decision(policy: Policy) -> Decision | None:
@@ -163,7 +159,7 @@ def settings(installation: Installation) -> Iterator[Diagnosis]:
         yield from failed("settings", error)
     else:
         if installation.problem is None:
-            yield Diagnosis(name="settings", status="ok", what="the settings can be read")
+            yield Diagnosis.ok("settings", "the settings can be read")
 
 
 def model(installation: Installation) -> Iterator[Diagnosis]:
@@ -181,7 +177,7 @@ def model(installation: Installation) -> Iterator[Diagnosis]:
     for service in services.values():
         yield from _service(installation, service)
     if {*installation.models} <= {MANUAL}:
-        yield Diagnosis(name="model", status="ok", what="a person answers a compile's questions")
+        yield Diagnosis.ok("model", "a person answers a compile's questions")
 
 
 def _service(installation: Installation, service: Service) -> Iterator[Diagnosis]:
@@ -189,24 +185,23 @@ def _service(installation: Installation, service: Service) -> Iterator[Diagnosis
     try:
         access = access_to(service, load_user_config(installation.user / FILE_NAME))
     except ModelFailedError as error:  # whoever only enforces needs no key
-        yield Diagnosis(name="model", status="warn", what=error.what, fix=error.hint, code=error.code)
+        yield Diagnosis.warn("model", error.what, error.hint, code=error.code)
         return
     except IronCurtainError as error:
         yield from failed("model", error)
         return
     if not installed(service.sdk):
-        yield Diagnosis(
-            name="model",
-            status="warn",
-            what=f"the SDK for {service.title} is not installed",
-            fix=f"Run `pip install 'ironcurtain[{service.name}]'`.",
+        yield Diagnosis.warn(
+            "model",
+            f"the SDK for {service.title} is not installed",
+            f"Run `pip install 'ironcurtain[{service.name}]'`.",
             code=ModelFailedError.code,
         )
     elif installation.online:
         yield _ask(access)
     else:
         what = f"there is a way to {service.title}; nobody asked whether it leads there"
-        yield Diagnosis(name="model", status="ok", what=what)
+        yield Diagnosis.ok("model", what)
 
 
 def _ask(access: ModelAccess) -> Diagnosis:
@@ -227,13 +222,12 @@ def _ask(access: ModelAccess) -> Diagnosis:
         fix = f"Set {access.service.keys[0]} to a key that is valid (`ironcurtain error models`)."
         return _fails(f"{asked} refuses the key (HTTP status {status})", fix)
     if status != _OK:
-        return Diagnosis(
-            name="model",
-            status="warn",
-            what=f"{asked} does not tell its models (HTTP status {status}), so nothing is known of the key",
-            fix="Let one small question be asked: `ironcurtain compile --max-cost 0.1`.",
+        return Diagnosis.warn(
+            "model",
+            f"{asked} does not tell its models (HTTP status {status}), so nothing is known of the key",
+            "Let one small question be asked: `ironcurtain compile --max-cost 0.1`.",
         )
-    return Diagnosis(name="model", status="ok", what=f"{asked} takes the key")
+    return Diagnosis.ok("model", f"{asked} takes the key")
 
 
 def _headers(access: ModelAccess) -> Mapping[str, str]:
@@ -244,7 +238,7 @@ def _headers(access: ModelAccess) -> Mapping[str, str]:
 
 
 def _fails(what: str, fix: str) -> Diagnosis:
-    return Diagnosis(name="model", status="fail", what=what, fix=fix, code=ModelFailedError.code)
+    return Diagnosis.fail("model", what, fix, code=ModelFailedError.code)
 
 
 _PRIVATE_MARK = b"PRIVATE KEY"
@@ -260,7 +254,7 @@ def approvals(installation: Installation) -> Iterator[Diagnosis]:
     try:
         if not os.path.lexists(place):
             check_outside(place, reachable)
-            yield Diagnosis(name="approvals", status="ok", what="no directory yet; the proxy makes it")
+            yield Diagnosis.ok("approvals", "no directory yet; the proxy makes it")
             return
         PrivateDirectory.open(place, create=False).close()
         ApprovalKey.read(key)
@@ -269,7 +263,7 @@ def approvals(installation: Installation) -> Iterator[Diagnosis]:
     except IronCurtainError as error:
         yield from failed("approvals", error)
     else:
-        yield Diagnosis(name="approvals", status="ok", what=f"{visible(str(place))} is private")
+        yield Diagnosis.ok("approvals", f"{visible(str(place))} is private")
 
 
 def _working_roots(installation: Installation) -> list[Path]:
@@ -290,13 +284,9 @@ def keys(installation: Installation) -> Iterator[Diagnosis]:
             shown = visible(str(path))
             what = f"others can read the key {shown} (mode {stat.S_IMODE(status.st_mode):04o})"
             fix = f"Run `chmod 600 {shown}`; if somebody could have read it, make a new one."
-            yield Diagnosis(name="keys", status="fail", what=what, fix=fix)
+            yield Diagnosis.fail("keys", what, fix)
     if not any(others_have_access(path.stat()) for path in found):
-        yield Diagnosis(
-            name="keys",
-            status="ok",
-            what=f"{counted(len(found), 'key is', 'keys are')} readable by you alone",
-        )
+        yield Diagnosis.ok("keys", f"{counted(len(found), 'key is', 'keys are')} readable by you alone")
 
 
 def _files(directory: Path) -> list[Path]:

@@ -50,7 +50,7 @@ def proxies(installation: Installation) -> Iterator[Diagnosis]:
         if not is_running(path):
             what = "it was killed; its servers and its engine have ended with it"
             fix = f"Let its client start it again, or remove {visible(str(path))}."
-            yield Diagnosis(name=name, status="warn", what=what, fix=fix)
+            yield Diagnosis.warn(name, what, fix)
             continue
         try:
             status = load(path, ProxyStatus)
@@ -61,9 +61,9 @@ def proxies(installation: Installation) -> Iterator[Diagnosis]:
         wrong = list(_wrong(name, status, _revision(installation)))
         yield from wrong
         if not wrong:
-            yield Diagnosis(name=name, status="ok", what=_well(status))
+            yield Diagnosis.ok(name, _well(status))
     if not count:
-        yield Diagnosis(name="proxy", status="ok", what="no proxy runs")
+        yield Diagnosis.ok("proxy", "no proxy runs")
 
 
 def _well(status: ProxyStatus) -> str:
@@ -76,56 +76,49 @@ def _well(status: ProxyStatus) -> str:
 
 def _wrong(name: str, status: ProxyStatus, revision: str | None) -> Iterator[Diagnosis]:
     if status.trouble:
-        yield Diagnosis(
-            name=name,
-            status="fail",
-            what=f"every call is refused: {visible(status.trouble)}",
-            fix="Mend what the part audit says; the proxy goes on by itself.",
+        yield Diagnosis.fail(
+            name,
+            f"every call is refused: {visible(status.trouble)}",
+            "Mend what the part audit says; the proxy goes on by itself.",
             code=AuditError.code,
         )
     if status.notice:
         fix = "Start it with another --session, or with a higher --audit-limit."
-        yield Diagnosis(name=name, status="warn", what=visible(status.notice), fix=fix)
+        yield Diagnosis.warn(name, visible(status.notice), fix)
     yield from _servers_and_nodes_down(name, status)
     if status.http is not None and not _listens(status.http):
-        yield Diagnosis(
-            name=name,
-            status="fail",
-            what=f"nobody answers at {visible(status.http)}, where it listens",
-            fix="End it (SIGTERM), look what else uses that address, and start it again.",
+        yield Diagnosis.fail(
+            name,
+            f"nobody answers at {visible(status.http)}, where it listens",
+            "End it (SIGTERM), look what else uses that address, and start it again.",
             code=SystemFailedError.code,
         )
     if revision is not None and status.revision != revision:
-        yield Diagnosis(
-            name=name,
-            status="warn",
-            what=f"it enforces {visible(status.revision)}, and the bundle is {revision}",
-            fix=f"If this is its bundle: `kill -HUP {status.pid}`; its standard error says what keeps it.",
+        yield Diagnosis.warn(
+            name,
+            f"it enforces {visible(status.revision)}, and the bundle is {revision}",
+            f"If this is its bundle: `kill -HUP {status.pid}`; its standard error says what keeps it.",
         )
     if status.observe:
-        yield Diagnosis(
-            name=name,
-            status="warn",
-            what="it observes only: every call is let through",
-            fix="Start it without --observe.",
+        yield Diagnosis.warn(
+            name, "it observes only: every call is let through", "Start it without --observe."
         )
 
 
 def _servers_and_nodes_down(name: str, status: ProxyStatus) -> Iterator[Diagnosis]:
     for server in status.servers:
         if not (server.up or server.starting):
-            yield Diagnosis(
-                name=name,
-                status="fail",
-                what=f"its server {visible(server.name)} is down: {visible(server.reason)}",
-                fix=f"See servers/{visible(server.name)} here; the proxy starts it again by itself.",
+            yield Diagnosis.fail(
+                name,
+                f"its server {visible(server.name)} is down: {visible(server.reason)}",
+                f"See servers/{visible(server.name)} here; the proxy starts it again by itself.",
                 code=ServerFailedError.code,
             )
     for node in status.nodes:
         if not node.serves:
             told = of_node(node)
             what = f"its node {visible(node.url)}: {told.what}"
-            yield Diagnosis(name=name, status="fail", what=what, fix=told.fix, code=EngineFailedError.code)
+            yield Diagnosis.fail(name, what, told.fix, code=EngineFailedError.code)
 
 
 def _revision(installation: Installation) -> str | None:
@@ -175,7 +168,7 @@ def nodes(installation: Installation) -> Iterator[Diagnosis]:
     try:
         revision = Bundle.read(installation.bundle).revision
     except IronCurtainError:
-        yield Diagnosis(name="node", status="skip", what="the bundle cannot be read")
+        yield Diagnosis.skip("node", "the bundle cannot be read")
         return
     for node in asyncio.run(ask_nodes(named, revision)):
         yield of_node(node)
@@ -185,11 +178,9 @@ def of_node(node: NodeStatus) -> Diagnosis:
     """Return what a node's answer means."""
     name = f"node/{visible(node.url)}"
     if node.serves:
-        return Diagnosis(name=name, status="ok", what="it serves the bundle")
+        return Diagnosis.ok(name, "it serves the bundle")
     fix = NODE_FIXES.get(node.rule, _CHECK)
-    return Diagnosis(
-        name=name, status="fail", what=visible(node.reason), fix=fix, code=EngineFailedError.code
-    )
+    return Diagnosis.fail(name, visible(node.reason), fix, code=EngineFailedError.code)
 
 
 def publishing(installation: Installation) -> Iterator[Diagnosis]:
@@ -210,7 +201,7 @@ def publishing(installation: Installation) -> Iterator[Diagnosis]:
             yield from failed(name, error, fix)
             continue
         what = "it answers, and holds a bundle" if held is not None else "it answers, and holds nothing yet"
-        yield Diagnosis(name=name, status="ok", what=what)
+        yield Diagnosis.ok(name, what)
 
 
 def _directory(name: str, place: Path) -> Diagnosis:
@@ -224,5 +215,5 @@ def _directory(name: str, place: Path) -> Diagnosis:
         fix = "Give yourself the permission, or run as whoever has it."
     else:
         made = "" if nearest == place.absolute() else ", in a directory that is made"
-        return Diagnosis(name=name, status="ok", what=f"a bundle can be written there{made}")
-    return Diagnosis(name=name, status="fail", what=what, fix=fix, code=PublishError.code)
+        return Diagnosis.ok(name, f"a bundle can be written there{made}")
+    return Diagnosis.fail(name, what, fix, code=PublishError.code)

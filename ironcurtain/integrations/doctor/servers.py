@@ -1,4 +1,4 @@
-"""Do the servers start, are their tools as annotated, and can they be contained? Can gateways be served?"""
+"""Do the servers start, are their tools as annotated, and can they be contained?"""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from pathlib import Path
 from ironcurtain.analysis.drift.drift import drift
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.bundle.domain import open_domain
-from ironcurtain.bundle.signing.keys import read_public_key
 from ironcurtain.compiler.annotate.tool_texts import text_findings
 from ironcurtain.decision.comparison import confirm_line, withheld_words
 from ironcurtain.enforcement.proxy.surroundings import NARROWER, list_as_proxied
-from ironcurtain.enforcement.proxy.transport.tokens import Tokens
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, shown_sign_ins
 from ironcurtain.enforcement.sandbox.programs import INSTALL, Programs, ProgramSurvey, survey
 from ironcurtain.enforcement.sandbox.reach.agreement import disagreements, reach_words
@@ -37,16 +34,13 @@ from ironcurtain.errors import (
     SandboxMissingError,
     UnpermittedError,
 )
-from ironcurtain.gateway.gateway import Gateway, load_gateway
-from ironcurtain.gateway.option_positions import option_positions
-from ironcurtain.gateway.principal import read_permissions
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, real_paths
 from ironcurtain.servers.endpoint_names import renamed_tools
-from ironcurtain.servers.permitted import project_servers, unpermitted
+from ironcurtain.servers.permitted import project_servers
 from ironcurtain.servers.tool_lists.listing import list_reachable
-from ironcurtain.servers.tool_lists.published import recorded_server
+from ironcurtain.servers.tool_lists.published import recorded_servers
 from ironcurtain.servers.tools import Tools
 from ironcurtain.system.extras import need
 from ironcurtain.system.ownership import check_own
@@ -57,26 +51,24 @@ from ironcurtain.system.text import counted, printable, visible
 def reach(content: PolicyContent, config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
     """Tell what each contained server and approved calls reach, and what of that no sandbox lets through."""
     for each in disagreements(content, config):
-        yield Diagnosis(name="sandbox", status="warn", what=each.what, fix=each.fix)
+        yield Diagnosis.warn("sandbox", each.what, each.fix)
     for name, server in config.servers.items():
         if not server.command or server.sandbox is False:
             continue
         found = reach_of(content, name)
         words = reach_words(reach_of(content, name, {Verdict.ALLOW}), found)
-        yield Diagnosis(name="sandbox", status="ok", what=f"server {visible(name)}: {words}")
+        yield Diagnosis.ok("sandbox", f"server {visible(name)}: {words}")
         for place in _absent((*found.reads.named, *found.writes.named), config, home):
-            yield Diagnosis(
-                name="sandbox",
-                status="warn",
-                what=f"server {visible(name)}: rules speak of {visible(place)}, which is not there",
-                fix="Make it; the server reaches it from its next start on.",
+            yield Diagnosis.warn(
+                "sandbox",
+                f"server {visible(name)}: rules speak of {visible(place)}, which is not there",
+                "Make it; the server reaches it from its next start on.",
             )
         for place in _not_ours(found.writes.named, config, home):
-            yield Diagnosis(
-                name="sandbox",
-                status="warn",
-                what=f"server {visible(name)}: rules let it write {visible(place)}, which your user cannot",
-                fix="Give your user the right, or name another place in the constitution.",
+            yield Diagnosis.warn(
+                "sandbox",
+                f"server {visible(name)}: rules let it write {visible(place)}, which your user cannot",
+                "Give your user the right, or name another place in the constitution.",
             )
 
 
@@ -116,7 +108,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
     if installation.bundle_alone:
         what = "a bundle is named, and neither a project nor --servers: no servers are looked at"
         fix = "Name their configuration with --servers, if the bundle is enforced here."
-        yield Diagnosis(name="servers", status="skip", what=what, fix=fix)
+        yield Diagnosis.skip("servers", what, fix)
         return
     try:
         config = project_servers(installation.servers)
@@ -135,16 +127,14 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
         live, broken = _uncontained(installation, config)
     for name in config.servers:
         if name in live:
-            yield Diagnosis(
-                name=f"servers/{name}",
-                status="ok",
-                what=f"{_lists(config, name)} {counted(len(live[name]), 'tool')}",
+            yield Diagnosis.ok(
+                f"servers/{name}", f"{_lists(config, name)} {counted(len(live[name]), 'tool')}"
             )
         elif name not in broken and (unfetched := _unfetched(config, name)) is not None:
             yield from failed(f"servers/{name}", unfetched)
         elif name not in broken:
             what = "it is not started, because it cannot be contained"
-            yield Diagnosis(name=f"servers/{name}", status="skip", what=what)
+            yield Diagnosis.skip(f"servers/{name}", what)
         for each in broken.get(name, ()):
             is_told = isinstance(each, FetchError | GatewayError | UnpermittedError)
             fix = "" if is_told else _by_hand(config, name)
@@ -160,7 +150,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
 def _renamed(live: Tools) -> Iterator[Diagnosis]:
     """Tell which tools clients see under another name."""
     for text in renamed_tools((name, tool.name) for name, listed in live.items() for tool in listed):
-        yield Diagnosis(name="servers", status="ok", what=text)
+        yield Diagnosis.ok("servers", text)
 
 
 def _live(
@@ -222,7 +212,7 @@ def _tried(told: list[str], file: Path, home: str) -> Iterator[Diagnosis]:
         match = _VIOLATION.fullmatch(text)
         mends = offer_for(match["server"], match["what"], file, home) if match is not None else ""
         fix = f"Let it, if it should: {mends}; or remove it." if mends else fix
-        yield Diagnosis(name="sandbox", status="warn", what=text, fix=fix)
+        yield Diagnosis.warn("sandbox", text, fix)
 
 
 def containment(config: ServerConfig, found: ProgramSurvey) -> Iterator[Diagnosis]:
@@ -231,11 +221,10 @@ def containment(config: ServerConfig, found: ProgramSurvey) -> Iterator[Diagnosi
     wanted = [name for name, each in started.items() if each.sandbox is not False]
     policy = config.sandbox.policy
     for name in [name for name in started if name not in wanted]:
-        yield Diagnosis(
-            name="sandbox",
-            status="warn",
-            what=f"server {visible(name)} runs uncontained, because the configuration says so",
-            fix=f'Take "sandbox": false out of its entry in {visible(config.path.name)}.',
+        yield Diagnosis.warn(
+            "sandbox",
+            f"server {visible(name)} runs uncontained, because the configuration says so",
+            f'Take "sandbox": false out of its entry in {visible(config.path.name)}.',
         )
     if not wanted:
         return
@@ -249,9 +238,7 @@ def containment(config: ServerConfig, found: ProgramSurvey) -> Iterator[Diagnosi
             code=SandboxMissingError.code,
         )
     if found.programs is not None:
-        yield Diagnosis(
-            name="sandbox", status="ok", what=f"{counted(len(wanted), 'server')} can be contained"
-        )
+        yield Diagnosis.ok("sandbox", f"{counted(len(wanted), 'server')} can be contained")
         yield from _node(found.programs)
 
 
@@ -267,18 +254,17 @@ def what_stands_open(config: ServerConfig, home: Path) -> Iterator[Diagnosis]:
     for name, server in contained.items():
         shown = ", ".join(visible(str(path)) for path in shown_sign_ins(server, inputs))
         if shown:
-            yield Diagnosis(
-                name="sandbox",
-                status="warn",
-                what=f"server {visible(name)} can read keys or sign-ins: {shown}",
-                fix="Name single files in allowRead and allowWrite, or take these out "
+            yield Diagnosis.warn(
+                "sandbox",
+                f"server {visible(name)} can read keys or sign-ins: {shown}",
+                "Name single files in allowRead and allowWrite, or take these out "
                 "(`ironcurtain error sandbox`).",
             )
     hidden = sum(path.exists() for path in sign_ins(home))
     if contained:
         shown = counted(hidden, "place of keys and sign-ins is", "places of keys and sign-ins are")
         what = f"of the home {shown} hidden from every server"
-        yield Diagnosis(name="sandbox", status="ok", what=what)
+        yield Diagnosis.ok("sandbox", what)
 
 
 def _reach(installation: Installation, config: ServerConfig) -> Iterator[Diagnosis]:
@@ -286,7 +272,7 @@ def _reach(installation: Installation, config: ServerConfig) -> Iterator[Diagnos
     try:
         content = PolicyContent.of(Bundle.read(installation.bundle))
     except IronCurtainError:
-        yield Diagnosis(name="sandbox", status="skip", what="what rules permit is not known without a bundle")
+        yield Diagnosis.skip("sandbox", "what rules permit is not known without a bundle")
         return
     yield from reach(content, config, Path.home())
 
@@ -302,11 +288,10 @@ def _node(programs: Programs) -> Iterator[Diagnosis]:
     match = _VERSION.match(said)
     if match is None or int(match.group(1)) < _OLDEST_NODE:
         shown = visible(said.strip()) or "none that tells its version"
-        yield Diagnosis(
-            name="sandbox",
-            status="fail",
-            what=f"{visible(programs.node)} is {shown}, and the sandbox runtime needs {_OLDEST_NODE}",
-            fix=f"Install Node.js {_OLDEST_NODE} or newer.",
+        yield Diagnosis.fail(
+            "sandbox",
+            f"{visible(programs.node)} is {shown}, and the sandbox runtime needs {_OLDEST_NODE}",
+            f"Install Node.js {_OLDEST_NODE} or newer.",
             code=SandboxMissingError.code,
         )
 
@@ -323,20 +308,19 @@ def _drift(installation: Installation, live: Tools, notes: list[str]) -> Iterato
     try:
         content = PolicyContent.of(Bundle.read(installation.bundle))
     except IronCurtainError:
-        yield Diagnosis(name="drift", status="skip", what="the bundle cannot be read")
+        yield Diagnosis.skip("drift", "the bundle cannot be read")
         return
-    found = {server: recorded_server(installation.bundle.parent, server) for server in live}
-    recorded = {server: listed for server, listed in found.items() if listed is not None}
+    recorded = recorded_servers(installation.bundle.parent, live)
     report = drift(content, live, text_findings, recorded)
     if NARROWER in notes:
-        yield Diagnosis(name="drift", status="skip", what=NARROWER, fix="Start the proxy, then look again.")
+        yield Diagnosis.skip("drift", NARROWER, "Start the proxy, then look again.")
     for one in report.tools:
         place = f"{one.server}/{visible(one.tool)}"
         told = "".join(f"; {printable(text)}" for text in one.texts)
         if one.kind == "added":
             fix = f"Run `ironcurtain servers add {one.server}`, then compile, to let it be used."
             what = f"{place} is not in the policy: every call is denied{told}"
-            yield Diagnosis(name="drift", status="warn", what=what, fix=fix)
+            yield Diagnosis.warn("drift", what, fix)
         else:
             how = "is gone" if one.kind == "gone" else f"changed ({' and '.join(one.changed)})"
             hidden = "" if one.kind == "gone" else ", so the proxy hides it"
@@ -344,7 +328,7 @@ def _drift(installation: Installation, live: Tools, notes: list[str]) -> Iterato
             fix = "Read `ironcurtain drift`, then annotate and compile again"
             fix += "." if one.kind == "gone" else f"; {confirm_line(one.server, one.varying)}."
             what = f"{place} {how} since{hidden}{where}{told}"
-            yield Diagnosis(name="drift", status="fail", what=what, fix=fix)
+            yield Diagnosis.fail("drift", what, fix)
     for text in report.beside:
         what = withheld_words(text.server, text.deviation)
         shown = what or f"{text.server}: {text.deviation.shown} is gone"
@@ -352,85 +336,6 @@ def _drift(installation: Installation, live: Tools, notes: list[str]) -> Iterato
         yield Diagnosis(name="drift", status="fail" if what else "warn", what=shown, fix=fix)
     for name in report.unpinned_beside:
         what = f"{name}: not pinned, so clients get them whatever they say"
-        yield Diagnosis(name="drift", status="warn", what=what, fix="Compile again.")
+        yield Diagnosis.warn("drift", what, "Compile again.")
     if not report.is_drifted:
-        yield Diagnosis(name="drift", status="ok", what=f"{report.unchanged} tools are as annotated")
-
-
-def gateways(installation: Installation) -> Iterator[Diagnosis]:
-    """Read each gateway's module, and hold against it the files that `ironcurtain serve` is given."""
-    try:
-        config = project_servers(installation.servers)
-    except IronCurtainError:  # the part servers says why
-        return
-    found: dict[str, Gateway] = {}
-    refused = unpermitted(config, config.servers)  # as the part servers says
-    for name, server in config.servers.items():
-        if server.gateway is None or name in refused:
-            continue
-        try:
-            found[name] = load_gateway(config.directory / server.gateway)
-        except IronCurtainError as error:
-            yield from failed(f"gateway/{visible(name)}", error)
-            continue
-        yield from _declared(name, found[name])
-    if not found:
-        return
-    files = installation.gateway_files
-    known = frozenset().union(*(gateway.permissions for gateway in found.values()))
-    if files.permissions is not None:
-        yield from _permissions(files.permissions, known)
-    if files.tokens is not None:
-        yield from _tokens(files.tokens)
-    if files.domain is not None:
-        yield from _domain(files.domain, files.domain_key, found)
-
-
-def _declared(name: str, gateway: Gateway) -> Iterator[Diagnosis]:
-    named = f"gateway/{visible(name)}"
-    what = f"its module is read, and {counted(len(gateway.tools), 'tool is', 'tools are')} declared well"
-    yield Diagnosis(name=named, status="ok", what=what)
-    for tool in gateway.tools.values():
-        for argument in option_positions(tool):
-            told = f"{visible(tool.name)}: the value of {visible(argument)} can be taken for an option"
-            yield Diagnosis(name=named, status="warn", what=told, fix='Put "--" before it.')
-
-
-def _permissions(path: Path, known: frozenset[str]) -> Iterator[Diagnosis]:
-    try:
-        principal = read_permissions(path, known)
-    except IronCurtainError as error:
-        yield from failed("permissions", error)
-        return
-    held = counted(len(principal.permissions), "permission")
-    yield Diagnosis(name="permissions", status="ok", what=f"{visible(principal.sub)} has {held}")
-
-
-def _tokens(path: Path) -> Iterator[Diagnosis]:
-    tokens = Tokens(path)
-    try:
-        tokens.read()
-    except IronCurtainError as error:
-        yield from failed("tokens", error)
-        return
-    yield Diagnosis(name="tokens", status="ok", what=f"tokens of {counted(tokens.keys, 'key')} count")
-    for note in tokens.notes():
-        yield Diagnosis(name="tokens", status="warn", what=note, fix="Name it in the settings of tokens.")
-
-
-def _domain(path: Path, key: Path | None, found: dict[str, Gateway]) -> Iterator[Diagnosis]:
-    if key is None:
-        what = "without its key (--domain-key) the signature is not looked at"
-        yield Diagnosis(name="domain", status="skip", what=what, fix="Give --domain-key.")
-        return
-    try:
-        check_own(path, "the domain's configuration")
-        check_own(key, "the key of the domain's configuration")
-        domain = open_domain(path, read_public_key(key))
-        domain.of(found, str(path))
-    except IronCurtainError as error:
-        yield from failed("domain", error)
-        return
-    held = counted(len(domain.tools), "tool")
-    what = f"{visible(domain.domain)} is signed by the key, and has {held} of {visible(domain.gateway)}"
-    yield Diagnosis(name="domain", status="ok", what=what)
+        yield Diagnosis.ok("drift", f"{report.unchanged} tools are as annotated")

@@ -24,16 +24,15 @@ def state(installation: Installation) -> Iterator[Diagnosis]:
     if place.file is not None and not os.path.lexists(place.file):
         if installation.state is not None:
             what = f"{visible(str(place.file))} is not there yet: it is made when the first total is read"
-            yield Diagnosis(name=_NAME, status="ok", what=what)
+            yield Diagnosis.ok(_NAME, what)
         return
     try:
         yield _seen(place)
     except StoreError as error:
-        yield Diagnosis(
-            name=_NAME,
-            status="fail",
-            what=f"{error}: calls that need a total are refused",
-            fix=f"Look at {visible(place.name)} (`ironcurtain error memory`).",
+        yield Diagnosis.fail(
+            _NAME,
+            f"{error}: calls that need a total are refused",
+            f"Look at {visible(place.name)} (`ironcurtain error memory`).",
             code=SystemFailedError.code,
         )
 
@@ -43,10 +42,9 @@ def _seen(place: StorePlace) -> Diagnosis:
     if server is None:
         place.open(b"").totals(())
     elif server.evicts():
-        return Diagnosis(
-            name=_NAME,
-            status="warn",
-            what=f"{place.name} forgets totals when its memory is full",
-            fix="Set maxmemory-policy noeviction in the server's configuration.",
+        return Diagnosis.warn(
+            _NAME,
+            f"{place.name} forgets totals when its memory is full",
+            "Set maxmemory-policy noeviction in the server's configuration.",
         )
-    return Diagnosis(name=_NAME, status="ok", what=f"totals are kept in {visible(place.name)}")
+    return Diagnosis.ok(_NAME, f"totals are kept in {visible(place.name)}")

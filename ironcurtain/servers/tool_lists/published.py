@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError
@@ -27,6 +27,12 @@ def recorded_server(output: Path, server: str) -> ListedServer | None:
         return read_saved_tools(server, output / DIRECTORY / f"{server}.json")
     except IronCurtainError:
         return None
+
+
+def recorded_servers(output: Path, servers: Iterable[str]) -> Tools:
+    """Return what a compile recorded of servers, likewise, of those of which it did."""
+    found = {server: recorded_server(output, server) for server in servers}
+    return {server: listed for server, listed in found.items() if listed is not None}
 
 
 def read_recorded(output: Path, known: Collection[str]) -> Tools:

@@ -19,14 +19,11 @@ class RepeatedCallLimiter:
     """Counts equal calls (server, tool, arguments; the order of keys is no difference) in a sliding window.
 
     Args:
-        most: Equal calls that are let through within `window` seconds.
         clock: Seconds that only grow.
     """
 
-    def __init__(
-        self, most: int = MOST, window: float = WINDOW, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._most, self._window, self._clock = most, window, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._calls: OrderedDict[bytes, list[float]] = OrderedDict()  # the one that came last at the end
 
     def trips(self, server: str, tool: str, arguments: JsonSource | bytes) -> bool:
@@ -34,8 +31,8 @@ class RepeatedCallLimiter:
         now = self._clock()
         self._forget(now)
         key = _key(server, tool, arguments)
-        times = [at for at in self._calls.pop(key, ()) if now - at < self._window]
-        stopped = len(times) >= self._most
+        times = [at for at in self._calls.pop(key, ()) if now - at < WINDOW]
+        stopped = len(times) >= MOST
         self._calls[key] = times if stopped else [*times, now]
         return stopped
 
@@ -43,7 +40,7 @@ class RepeatedCallLimiter:
         """Drop calls that last came before the window: the table is no larger than the traffic."""
         while self._calls:
             oldest = next(iter(self._calls.values()))
-            if now - oldest[-1] < self._window and len(self._calls) < _MOST_KEPT:
+            if now - oldest[-1] < WINDOW and len(self._calls) < _MOST_KEPT:
                 return
             self._calls.popitem(last=False)
 

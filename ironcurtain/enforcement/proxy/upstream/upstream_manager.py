@@ -50,14 +50,13 @@ DISCOVERY_PATIENCE = 5.0
 class UpstreamManager:
     """The servers of one proxy; they are spoken to when the first client says what it can do."""
 
-    def __init__(  # noqa: PLR0913 - what one proxy is made of
+    def __init__(
         self,
         config: ServerConfig,
         enforcer: Enforcer,
         launcher: SandboxLauncher,
         clients: Clients,
         say: Callable[[str], None],
-        limits: UpstreamLimits | None = None,
         gateways: Mapping[str, Gateway] | None = None,
         *,
         published: Path,
@@ -71,7 +70,7 @@ class UpstreamManager:
         )
         self.say = say
         self._listed = False
-        self._limits = limits or UpstreamLimits()
+        self._limits = UpstreamLimits()
         self._started = False
         self._client: types.ClientCapabilities | None = None
         self._tasks: TaskGroup | None = None

@@ -75,8 +75,9 @@ class RepositorySearch(Struct):
     code: tuple[Path, ...]
 
 
-def searched_within(roots: Iterable[Path], home: Path, most: int = _MOST_DIRECTORIES) -> RepositorySearch:
+def searched_within(roots: Iterable[Path], home: Path) -> RepositorySearch:
     """Search directories as `code_of_repositories` does, but for so many directories in all."""
+    most = _MOST_DIRECTORIES
     whole: list[Path] = []
     code: set[Path] = set()
     for root in roots:
