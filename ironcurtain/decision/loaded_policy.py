@@ -11,8 +11,8 @@ from types import MappingProxyType
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.arguments import CanonicalizationContext
-from ironcurtain.decision.canonical.callers import canonical_caller, identifying
 from ironcurtain.decision.canonical.host_view import HostView
+from ironcurtain.decision.canonical.identifiers import canonical_caller, identifying
 from ironcurtain.decision.canonical.paths import Resolver, is_within
 from ironcurtain.decision.canonical.paths_in_text import looks_like_path
 from ironcurtain.decision.canonical.pattern_index import PatternIndex

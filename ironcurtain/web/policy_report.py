@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from ironcurtain.analysis.coverage.coverage import coverage
 from ironcurtain.analysis.coverage.report import CoverageReport, clause_line
 from ironcurtain.analysis.engine.policy_analysis import PlainAnalysis, analyse_policy, analyse_with_guarantees
 from ironcurtain.analysis.explain.clause import explain_examined
+from ironcurtain.analysis.explain.report import QuotedClause
 from ironcurtain.analysis.explain.text import clause_text_lines
 from ironcurtain.analysis.findings import findings
 from ironcurtain.analysis.findings.report import FindingReport, finding_lines
@@ -26,12 +27,14 @@ from ironcurtain.analysis.matrix.witnesses import MatrixCell, shown_calls
 from ironcurtain.analysis.sequences.steps import single_calls
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.annotate.embedded_languages import languages
+from ironcurtain.compiler.load.clauses import read_clauses
 from ironcurtain.engine.command import OpaCommand
+from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.guarantees import GuaranteeReport, Guarantees, WitnessCall
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system import json_text
-from ironcurtain.system.structs import Struct
-from ironcurtain.web.policy_outline import outline
+from ironcurtain.system.files import read_text
+from ironcurtain.system.structs import Struct, field
 
 
 class PolicyFiles(Struct):
@@ -185,3 +188,35 @@ def _begun(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[tuple[int, st
     pairs = itertools.zip_longest(before, now)
     same = next((level for level, (old, new) in enumerate(pairs) if old != new), len(now))
     return tuple(enumerate(now))[same:]
+
+
+class Outline(Struct):
+    """The headings above each sentence.
+
+    Attributes:
+        above: By the id of a clause, the headings above it, outermost first.
+        why_none: Why there are none, where there is a file; else empty.
+    """
+
+    above: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    why_none: str = ""
+
+
+def outline(file: Path, clauses: Iterable[QuotedClause]) -> Outline:
+    """Return the headings of a constitution's file above the clauses of a bundle.
+
+    Args:
+        file: The file; none of a project is no mistake, as a bundle may come alone.
+        clauses: The bundle's clauses.
+    """
+    if not file.exists():
+        return Outline()
+    try:
+        read = read_clauses(read_text(file), file.name)
+    except IronCurtainError as error:
+        return Outline(why_none=str(error))
+    found = {(each.clause.source, each.clause.text): each.headings for each in read}
+    own = [each for each in clauses if each.file == file.name]
+    if any((f"{each.file}:{each.line}", each.text) not in found for each in own):
+        return Outline(why_none=f"{file.name} was changed since: its headings are not shown.")
+    return Outline({each.id: found[f"{each.file}:{each.line}", each.text] for each in own})

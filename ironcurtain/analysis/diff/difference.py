@@ -13,9 +13,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_minimum
 from ironcurtain.analysis.diff.change_fingerprint import tool_content
-from ironcurtain.analysis.diff.new_memory import new_memory
-from ironcurtain.analysis.diff.other_words import other_words
-from ironcurtain.analysis.diff.report import Change, Difference, Direction
+from ironcurtain.analysis.diff.report import Change, Difference, Direction, OtherWords
 from ironcurtain.analysis.diff.statements import ChangedPath, change_id, rules_behind, size_of, statements
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
@@ -31,11 +29,14 @@ from ironcurtain.analysis.engine.search import CallSearch, SearchResult, Severit
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.bundle.archive import Bundle
+from ironcurtain.bundle.content import PolicyContent, RuleText
 from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.enforcement.facts.facts_of_tool import declaration_digest
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import VerificationError
 from ironcurtain.model.annotations import SAID_ABOUT_TOOLS, ToolAnnotation
 from ironcurtain.model.decision import Decision
+from ironcurtain.model.facts import CounterFact, Fact, LabelFact
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
@@ -275,3 +276,61 @@ def _in_fewer_paths(group: list[ChangedPath]) -> Iterator[ChangedPath]:
     for path in merged((change.path for change in group), variables):
         first = min((change for change in group if path.covers(change.path)), key=size_of)
         yield replace(first, path=path, when=tuple(sorted(path_words(path, variables))))
+
+
+# -- what begins empty, and what only words say ----------------------------------------------------
+
+
+def new_memory(old: Mapping[str, Fact], new: Mapping[str, Fact]) -> tuple[str, ...]:
+    """Return the counters and labels on which nothing is booked when a policy replaces another one.
+
+    Args:
+        old: The facts that one policy declares.
+        new: Those of the policy that replaces it.
+
+    Returns:
+        Each with what it is: `counter paid`, `label private`.
+    """
+    known = {_kept_as(name, fact) for name, fact in old.items()}
+    return tuple(
+        f"{fact.source} {name}"
+        for name, fact in sorted(new.items())
+        if isinstance(fact, CounterFact | LabelFact) and _kept_as(name, fact) not in known
+    )
+
+
+def _kept_as(name: str, fact: Fact) -> tuple[str, ...]:
+    """Return under what its bookings are found again: a caller's total is that of one declaration."""
+    if isinstance(fact, CounterFact):
+        if fact.per == "caller":
+            return fact.source, fact.per, name, declaration_digest(fact)
+        return fact.source, fact.per, name, fact.window
+    return fact.source, name
+
+
+def other_words(old: PolicyContent, new: PolicyContent) -> tuple[OtherWords, ...]:
+    """Return the sentences that are not in both policies alike, and the rules that both tell of otherwise.
+
+    Args:
+        old: What one policy holds.
+        new: What the other one holds.
+    """
+    return (*_clauses(old, new), *_rules(old, new))
+
+
+def _clauses(old: PolicyContent, new: PolicyContent) -> Iterator[OtherWords]:
+    for id_ in sorted(old.clauses.keys() | new.clauses.keys()):
+        before, now = old.clauses.get(id_), new.clauses.get(id_)
+        if before != now:
+            yield OtherWords(of="clause", name=id_, old=before, new=now)
+
+
+def _rules(old: PolicyContent, new: PolicyContent) -> Iterator[OtherWords]:
+    for name in sorted(old.rules.keys() & new.rules.keys()):
+        before, now = (_told(content.rules[name]) for content in (old, new))
+        if before != now:
+            yield OtherWords(of="rule", name=name, old=before, new=now)
+
+
+def _told(rule: RuleText) -> str:
+    return f"{rule.clause}: {rule.reason}"

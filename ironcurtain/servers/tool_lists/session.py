@@ -17,16 +17,54 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import anyio
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 from pydantic_core import from_json, to_json
 
 from ironcurtain.servers.server_pipes import ServerPipes, open_pipes
 from ironcurtain.servers.server_process import ServerProcess
-from ironcurtain.servers.tool_lists.greeting import Discovered, Greeting
 from ironcurtain.servers.tool_lists.listed_tool import PromptPage, StatelessPage, ToolPage
 from ironcurtain.servers.tools import ListedServer, ToldBeside, ToolListing
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct, field
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True, extra="ignore", defer_build=True)
+
+
+class _Capabilities(_Answer):
+    experimental: dict[str, dict[str, Any]] | None = None
+    logging: dict[str, Any] | None = None
+    prompts: dict[str, Any] | None = None
+    resources: dict[str, Any] | None = None
+    tools: dict[str, Any] | None = None
+    completions: dict[str, Any] | None = None
+    extensions: dict[str, dict[str, Any]] | None = None
+    tasks: dict[str, Any] | None = None
+
+
+class _Implementation(_Answer):
+    name: str
+    version: str
+
+
+class Greeting(_Answer):
+    """The answer to `initialize`."""
+
+    protocol_version: str
+    capabilities: _Capabilities
+    server_info: _Implementation
+    instructions: str | None = None
+
+
+class Discovered(_Answer):
+    """The answer to `server/discover`."""
+
+    supported_versions: list[str]
+    capabilities: _Capabilities
+    instructions: str | None = None
+
 
 US = {"name": "ironcurtain", "version": "1"}
 """What servers are told of who connects."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from ironcurtain.analysis.diff.new_memory import new_memory
+from ironcurtain.analysis.diff.difference import new_memory
 from ironcurtain.model.facts import Fact
 
 PAID: dict[str, Any] = {
