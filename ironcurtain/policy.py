@@ -128,21 +128,20 @@ class Policy:
         trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
         read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
-        named = (verify_key, engine_ca, engine_token_file)
-        ours = [bundle, *(config.own if config else ()), *(file for file in named if file)]
+        named = filter(None, (verify_key, engine_ca, engine_token_file))
+        ours = [*protected, bundle, *(config.own if config else ()), *named]
         user = str(home if home is not None else Path.home())
         reachable = _reachable(user, sandbox, config)
 
         def on_this_machine() -> LoadedPolicy:
             from ironcurtain.decision.on_this_machine import load_on_this_machine  # noqa: PLC0415 - see above
 
-            known = (*protected, *ours)
             return load_on_this_machine(
                 read,
                 Path(bundle),
                 home=user,
                 sandbox=sandbox,
-                protected=known,
+                protected=ours,
                 config=config,
                 reachable=reachable,
             )
@@ -153,7 +152,9 @@ class Policy:
             opa=Path(opa) if opa is not None else None,
             trust=trust,
             reachable=reachable,
-            nodes=Nodes.of(_addresses(engine), ca=engine_ca, token_file=engine_token_file),
+            nodes=Nodes.of(
+                [engine] if isinstance(engine, str) else engine, ca=engine_ca, token_file=engine_token_file
+            ),
         )
 
     @cached_property
@@ -397,7 +398,3 @@ def _reachable(home: str, sandbox: str | Path | None, config: ServerConfig | Non
     user, here = Path(absolute(home)), Path.cwd()
     session = real_paths([absolute(sandbox)], home=user, directory=here) if sandbox is not None else []
     return (*session, *(config.writable(user) if config else ()))
-
-
-def _addresses(engine: str | Sequence[str]) -> Sequence[str]:
-    return [engine] if isinstance(engine, str) else engine

@@ -11,20 +11,18 @@ What holds of `build(sources, options, opa, progress)`:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.bundle.provenance_model import Source
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
 from ironcurtain.compiler.annotate.changes import published_annotations, with_named_tools
 from ironcurtain.compiler.annotate.known import shipped_collection
 from ironcurtain.compiler.lists.lists import resolve_lists
 from ironcurtain.compiler.lists.resolve import ListContext
-from ironcurtain.compiler.llm.question import Provider
 from ironcurtain.compiler.load.clause_record import (
     forget_noted,
     id_changes,
@@ -36,6 +34,7 @@ from ironcurtain.compiler.load.ground_truth import GroundTruth
 from ironcurtain.compiler.load.linter import remaining
 from ironcurtain.compiler.load.load import Inputs, load_inputs
 from ironcurtain.compiler.load.sources import ANSWERS_FILE, Sources, shown_path
+from ironcurtain.compiler.options import Options
 from ironcurtain.compiler.progress import Progress, Stages
 from ironcurtain.compiler.publish.publish import Documents, archives, files, only_one, origin, publish
 from ironcurtain.compiler.questions.answers import AnswerCache
@@ -56,7 +55,7 @@ from ironcurtain.compiler.scenarios.generated import GenerationContext, generate
 from ironcurtain.compiler.scenarios.intent import Intent, IntentContext, ask_intent
 from ironcurtain.compiler.verify.baseline import record_policy
 from ironcurtain.compiler.verify.expected import Expected, expecting
-from ironcurtain.compiler.verify.gate_judgement import Gate, apply_gate
+from ironcurtain.compiler.verify.gate_judgement import apply_gate
 from ironcurtain.compiler.verify.policy_builder import PolicyBuilder, without_rules
 from ironcurtain.compiler.verify.repair import RepairDraft, RepairResult, repair
 from ironcurtain.compiler.verify.report import Verification
@@ -70,67 +69,18 @@ from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import Opa
 from ironcurtain.errors import OpenQuestionError, VerificationError
-from ironcurtain.model.annotations import Annotations, IdentifierRole
-from ironcurtain.model.caller_facts import CallerFact
-from ironcurtain.model.policy import Approver, CompiledPolicy
+from ironcurtain.model.annotations import Annotations
+from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.launching import ServerLauncher
-from ironcurtain.servers.tool_lists.ahead import ListsAhead
 from ironcurtain.servers.tool_lists.listing import is_started
 from ironcurtain.servers.tool_lists.live import list_each
 from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_without_starting
 from ironcurtain.servers.tools import Tools
-from ironcurtain.system.structs import Struct, field
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted
 
 STAGES = 8
-
-
-class Options(Struct):
-    """How to compile.
-
-    Attributes:
-        provider: Makes the provider when the first question has to be asked; None for a locked compile.
-        gate: Judges the policy before it is published, as `ironcurtain verify` does.
-        serial: Number of the policy for "not older than" checks.
-        sources: What people wrote for this compile, by digest.
-        roles: Identifier roles that the project adds.
-        approvers: Whose approval rules can ask for, by name.
-        caller: What rules may test of the caller, by key.
-        directories: Directories that the configuration defines, by the name that clauses use.
-        saved_tools: Prefer saved tool lists over live servers.
-        offline: Start no server: tool lists are saved or recorded ones, or the compile fails.
-        refresh: Stages whose questions are asked anew, whatever answers are kept.
-        intent: Whether to ask for scenarios of what the author means; None takes those that are kept.
-        repair: Whether to ask who judges and repairs what fails; kept answers are used either way.
-        runs: How often the rules are compiled, to compare the results.
-        second: Makes the provider of the second and later runs; None takes `provider`.
-        sign: Signs the bundle; the signed archive is published beside the other one.
-        ahead: The tool lists that are being read; None reads them when they are needed.
-    """
-
-    provider: Callable[[], Provider] | None
-    gate: Gate
-    serial: int
-    case_insensitive_hosts: frozenset[str]
-    sources: tuple[Source, ...]
-    roles: tuple[IdentifierRole, ...] = ()
-    approvers: Mapping[str, Approver] = field(default_factory=dict)
-    caller: Mapping[str, CallerFact] = field(default_factory=dict)
-    directories: Mapping[str, str] = field(default_factory=dict)
-    saved_tools: bool = False
-    offline: bool = False
-    refresh: frozenset[str] = frozenset()
-    intent: bool | None = None
-    repair: bool = True
-    runs: int = 1
-    second: Callable[[], Provider] | None = None
-    sign: Callable[[Bundle], Bundle] | None = None
-    ahead: ListsAhead | None = None
-
-    def release(self, opa: Opa) -> Release:
-        """Return what bundles say about themselves."""
-        return Release(opa.version, self.serial, case_insensitive_hosts=self.case_insensitive_hosts)
 
 
 class Built(Struct):
@@ -230,7 +180,7 @@ def _findings(
     """Return what a person should know: of the inputs, of the stages, of the result."""
     return (
         *id_changes(inputs.published, [placed.clause for placed in inputs.clauses]),
-        *_lint_lines(inputs, documents.policy),
+        *(finding.line for finding in remaining(inputs.clauses, documents.policy)),
         *listed_lines(documents.annotations, documents.policy),
         *inputs.servers.notes,
         *notes,
@@ -247,10 +197,6 @@ def _inputs(sources: Sources, options: Options) -> Inputs:
         clauses = [placed.clause for placed in inputs.clauses]
         note_clauses(sources.output, sources.pending.parent, clauses)
     return inputs
-
-
-def _lint_lines(inputs: Inputs, policy: CompiledPolicy) -> list[str]:
-    return [finding.line for finding in remaining(inputs.clauses, policy)]
 
 
 def _note(progress: Progress, text: str) -> None:

@@ -104,8 +104,7 @@ class Session:
         self._used = used if parts.model.price is not None else used.model_copy(update={"cost": None})
         self._state = SessionPhase.READY
         self._turn: asyncio.Task[Any] | None = None
-        self._cancelled = False
-        self._prompt = ""
+        self._cancelled, self._prompt = False, ""
         self._prompted: list[str] | None = None
         self._agent = Agent(
             parts.model.model,

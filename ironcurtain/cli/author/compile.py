@@ -163,11 +163,12 @@ def command(
     with _lists_ahead(str(paths["servers"]), saved=saved_tools, offline=offline) as ahead:
         # Only now: servers start while all this is loaded.
         from ironcurtain.cli.options.signing import chosen_signer
-        from ironcurtain.compiler.build import Options, build
+        from ironcurtain.compiler.build import build
         from ironcurtain.compiler.llm.ledger import Ledger
         from ironcurtain.compiler.llm.providers.choose import provider_for
         from ironcurtain.compiler.llm.question import MANUAL
         from ironcurtain.compiler.load.sources import sources_of
+        from ironcurtain.compiler.options import Options
         from ironcurtain.compiler.rules.directories import canonical_directories
         from ironcurtain.decision.roles import Registry
         from ironcurtain.engine.locate import find

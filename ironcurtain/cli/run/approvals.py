@@ -121,10 +121,7 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     if format_ == "json":
         print_json(status)
     else:
-        click.echo(
-            describe(status.request, width=_size(sys.stdout).columns),
-            nl=False,
-        )
+        click.echo(describe(status.request, width=_size(sys.stdout).columns), nl=False)
         click.echo(f"  state: {status.state}")
     return Exit.YES
 
@@ -136,13 +133,7 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
 @place
 @FORMAT
 def always(
-    *,
-    id_: str,
-    bundle: str | None,
-    audit: str | None,
-    directory: str | None,
-    key: str | None,
-    format_: str,
+    *, id_: str, bundle: str | None, audit: str | None, directory: str | None, key: str | None, format_: str
 ) -> Exit:
     """Show what to change instead of answering the request ID always, and what was answered before.
 

@@ -34,11 +34,7 @@ from ironcurtain.compiler.questions.schema_parts import (
 from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.answer_schema import rule_definitions, rule_schema
 from ironcurtain.compiler.rules.clause_routes import clause_data
-from ironcurtain.compiler.rules.compile_rules import (
-    model_mistakes,
-    rule_prefix,
-    unconfirmed_rules,
-)
+from ironcurtain.compiler.rules.compile_rules import model_mistakes, rule_prefix, unconfirmed_rules
 from ironcurtain.compiler.rules.offered_facts import declared_facts
 from ironcurtain.compiler.rules.patches import AnsweredPatches, Op, Patch, apply_patches
 from ironcurtain.compiler.rules.rule_context import RuleContext

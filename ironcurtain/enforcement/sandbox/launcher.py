@@ -73,10 +73,7 @@ class SandboxLauncher:
         Raises:
             SandboxMissingError: If it cannot contain servers and the policy is `enforce`.
         """
-        wanted = [
-            name for name, server in config.servers.items() if server.command and server.sandbox is not False
-        ]
-        if not wanted:
+        if not any(each.command and each.sandbox is not False for each in config.servers.values()):
             return cls(config, inputs, ProgramSurvey(None))
         needs = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, inputs))
         if needs.programs is None and config.sandbox.policy == "enforce":
@@ -197,9 +194,8 @@ class SandboxLauncher:
 
     def _places_of_programs(self) -> frozenset[Path]:
         """Return where the programs of all servers and the sandbox's own lie."""
-        home = Path(self._home)
         started = [each for each in self._config.servers.values() if each.command]
-        made = [program_places(each, self._inputs.directory, home) for each in started]
+        made = [program_places(each, self._inputs.directory, Path(self._home)) for each in started]
         ours = self._found.programs.places() if self._found.programs else []
         return frozenset([*ours, *(place for places in made for place in places)])
 
@@ -310,8 +306,7 @@ class SandboxLauncher:
         self, name: str, started: _Started, watch: SandboxWatch, tell: Tell
     ) -> AsyncIterator[None]:
         """Tell what is seen of a server's sandbox, for as long as it runs."""
-        assert started.limits is not None  # noqa: S101 - it is contained
-        assert started.planted is not None  # noqa: S101 - likewise
+        assert started.limits is not None and started.planted is not None  # noqa: S101, PT018 - it is contained
         self._watched[name], self._limits[name] = watch, started.limits
         if self._inputs.reach(name).repositories:
             self._makers[watch] = tuple(map(Path, started.limits.usual.writable))

@@ -50,21 +50,12 @@ from ironcurtain.enforcement.proxy.calls.refusal import (
 )
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.proxy.calls.sending import Sending
-from ironcurtain.enforcement.proxy.calls.turns import (
-    CallPaths,
-    OtherProxies,
-    Turns,
-    UnsettledError,
-)
+from ironcurtain.enforcement.proxy.calls.turns import CallPaths, OtherProxies, Turns, UnsettledError
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
-    Reaching,
-    sent_apart,
-    within_reach,
-)
+from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching, sent_apart, within_reach
 from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.errors import AuditError
 from ironcurtain.gateway.admission import Admission

@@ -188,9 +188,8 @@ class Upstream:
             # Before that, the error is the server's own, whatever its code says.
             if error.error.code == types.REQUEST_TIMEOUT and anyio.current_time() >= latest:
                 await self._check_pulse(session)
-                raise UpstreamError(
-                    f"the server gave no answer within {self._limits.call:g} seconds"
-                ) from None
+                why = f"the server gave no answer within {self._limits.call:g} seconds"
+                raise UpstreamError(why) from None
             raise
         except (ValidationError, ValueError, TypeError):
             raise UpstreamError("the server's answer is not of the protocol") from None
@@ -294,7 +293,9 @@ class Upstream:
             self._reason = cause(error)
         finally:
             self._starting = False
-        self._down()
+        self._session, self._up = None, anyio.Event()
+        self._tried.set()
+        self._tools.abandon()
 
     async def _live(self) -> None:
         self._ended, self._ended_for = anyio.Event(), ""
@@ -323,9 +324,8 @@ class Upstream:
         self._events.say(f"server {self.name}: {counted(count, 'tool')}, protocol {protocol}")
         # The tool that was meant may be another one, whose answers then leave whole.
         for tool in sorted(self._server.output.keys() - inventory.digests.keys()):
-            self._events.say(
-                f"server {self.name}: an output policy is for {quoted(tool)}, which it does not have"
-            )
+            what = f"an output policy is for {quoted(tool)}, which it does not have"
+            self._events.say(f"server {self.name}: {what}")
         self._tools.tell_problems()
         for what in ("tools", "prompts", "resources"):
             await self._events.changed(self.name, what)
@@ -336,11 +336,6 @@ class Upstream:
             await self._ended.wait()
             self._session = None
             tasks.cancel_scope.cancel()
-
-    def _down(self) -> None:
-        self._session, self._up = None, anyio.Event()
-        self._tried.set()
-        self._tools.abandon()
 
     def _lost(self, reason: str) -> None:
         """Take the connection for lost; the end of its process may yet tell more of why."""
@@ -364,7 +359,7 @@ class Upstream:
 
         return self._launcher.connect(
             self.name,
-            on_words=self._on_words,
+            on_words=lambda words: self._words.append(words[:_MAX_WORDS]),
             on_end=on_end,
             tell=self._events.seen,
             opened=partial(connect_pipes, direct=self._direct),
@@ -383,12 +378,6 @@ class Upstream:
         except MCPError as error:
             if error.error.code == types.REQUEST_TIMEOUT or _is_end(error):
                 self._end("it hangs")
-
-    def _on_words(self, words: str) -> None:
-        """Keep the last of what it writes to its standard error, for when it ends."""
-        self._words.append(words[:_MAX_WORDS])
-
-    # -- what it lists --------------------------------------------------------------------------
 
     @property
     def _logs(self) -> bool:
