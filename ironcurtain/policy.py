@@ -128,7 +128,7 @@ class Policy:
         trust = Trust.of(verify_key=verify_key, expect_revision=expect_revision, min_serial=min_serial)
         read = open_bundle(Path(bundle), trust)
         config = load_servers(Path(servers)) if servers is not None else None
-        named = filter(None, (verify_key, engine_ca, engine_token_file))
+        named = [file for file in (verify_key, engine_ca, engine_token_file) if file]
         ours = [*protected, bundle, *(config.own if config else ()), *named]
         user = str(home if home is not None else Path.home())
         reachable = _reachable(user, sandbox, config)
