@@ -14,6 +14,7 @@ and serialized is the name itself (`member.value`).
 from __future__ import annotations
 
 from enum import StrEnum, auto
+from functools import partial
 from typing import Self
 
 from ironcurtain.model.verdict import Verdict
@@ -69,6 +70,7 @@ _ENGINE = RuleFacts(
     told="that no decision could be made, and that the call is not at fault",
     public=NO_ANSWER,
 )
+_structural = partial(RuleFacts, RuleKind.STRUCTURAL)
 _PROXY = RuleFacts(RuleKind.PROXY)
 _GATEWAY = RuleFacts(RuleKind.GATEWAY)
 
@@ -87,8 +89,7 @@ class ReservedRule(StrEnum):
 
     MALFORMED_CALL = (
         "structural-malformed-call",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
+        _structural(
             steps=(1,),
             change="strict JSON",
             remedy="Send strict JSON.",
@@ -98,8 +99,7 @@ class ReservedRule(StrEnum):
     )
     UNKNOWN_TOOL = (
         "structural-unknown-tool",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
+        _structural(
             steps=(2,),
             change="an annotation",
             remedy="Annotate the tool, or call one that is annotated.",
@@ -109,8 +109,7 @@ class ReservedRule(StrEnum):
     )
     TOOL_DRIFT = (
         "structural-tool-drift",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
+        _structural(
             steps=(2,),
             change="a new annotation",
             remedy="Annotate the changed tool again.",
@@ -122,8 +121,7 @@ class ReservedRule(StrEnum):
     )
     INVALID_ARGUMENTS = (
         "structural-invalid-arguments",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
+        _structural(
             steps=(3,),
             change="other arguments",
             remedy="Correct the arguments.",
@@ -133,8 +131,7 @@ class ReservedRule(StrEnum):
     )
     UNREPRESENTABLE_ARGUMENT = (
         "structural-unrepresentable-argument",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
+        _structural(
             steps=(4, 5, 6),
             change="a plainer spelling",
             remedy="Write the argument plainly.",
@@ -143,8 +140,7 @@ class ReservedRule(StrEnum):
     )
     PROTECTED_PATH = (
         "structural-protected-path",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
+        _structural(
             steps=(5,),
             change="nothing",
             remedy="Nothing: no policy can permit it.",
@@ -153,9 +149,8 @@ class ReservedRule(StrEnum):
     )
     DOMAIN_ESCALATE = (
         "structural-domain-escalate",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
-            Verdict.ESCALATE,
+        _structural(
+            verdict=Verdict.ESCALATE,
             steps=(5,),
             change="approval; the domain list",
             remedy="A person's approval, or the address on the server's domain list.",
@@ -164,9 +159,8 @@ class ReservedRule(StrEnum):
     )
     UNRESOLVED_REMOTE = (
         "structural-unresolved-remote",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
-            Verdict.ESCALATE,
+        _structural(
+            verdict=Verdict.ESCALATE,
             steps=(5,),
             change="approval; a remote that git resolves",
             remedy="A person's approval, or a remote given as URL.",
@@ -175,8 +169,7 @@ class ReservedRule(StrEnum):
     )
     FACT_UNAVAILABLE = (
         "structural-fact-unavailable",
-        RuleFacts(
-            RuleKind.STRUCTURAL,
+        _structural(
             steps=(6,),
             change="the record or the store that the reason names",
             remedy="What the reason names must be had: a record, a total of the store, an amount.",
@@ -186,7 +179,7 @@ class ReservedRule(StrEnum):
     )
     SANDBOX_ALLOW = (
         "structural-sandbox-allow",
-        RuleFacts(RuleKind.STRUCTURAL, Verdict.ALLOW, steps=(6,), told="that the call is permitted"),
+        _structural(verdict=Verdict.ALLOW, steps=(6,), told="that the call is permitted"),
     )
     DEFAULT_DENY = (
         "default-deny",

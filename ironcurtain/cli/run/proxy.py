@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
 
+# As `audit/log_paths.py` has them, which would load for longer than the rest of the help.
+_MAX_BYTES, _LIMIT = 64 << 20, 4 << 30
+
 
 @click.command()
 @bundle_argument(explicit=True)
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
 @click.option(
     "--audit-max-bytes",
     type=click.IntRange(1 << 12, 1 << 40),
-    default=64 << 20,
+    default=_MAX_BYTES,
     show_default=True,
     metavar="N",
     help="The size at which the log goes on in a new file.",
@@ -67,7 +70,7 @@ if TYPE_CHECKING:
 @click.option(
     "--audit-limit",
     type=click.IntRange(1 << 16),
-    default=4 << 30,
+    default=_LIMIT,
     show_default=True,
     metavar="N",
     help="The size of the session's whole log at which every call is refused.",
@@ -114,8 +117,8 @@ def options_of(
     observe: bool,
     audit_values: LoggedValues,
     audit_redact: tuple[str, ...],
-    audit_max_bytes: int,
-    audit_limit: int,
+    audit_max_bytes: int = _MAX_BYTES,
+    audit_limit: int = _LIMIT,
     witness: str | None,
     state: str | None,
     telemetry: bool,

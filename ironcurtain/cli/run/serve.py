@@ -119,8 +119,6 @@ def command(
         observe=False,
         audit_values="redacted" if audit == "debug" else "abstract",
         audit_redact=(),
-        audit_max_bytes=64 << 20,
-        audit_limit=4 << 30,
         telemetry=False,
         **chosen,
     )

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.enforcement.audit.log_paths import make_key, read_key
+from ironcurtain.cli.run.proxy import command
+from ironcurtain.enforcement.audit.log_paths import LIMIT, MAX_BYTES, make_key, read_key
 from ironcurtain.errors import FileError
 
 
@@ -16,6 +17,11 @@ def test_a_key_is_made_once_and_private(tmp_path: Path) -> None:
     assert make_key(path) == read_key(path) == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert make_key(tmp_path / "other") != key
+
+
+def test_the_command_has_the_limits_of_the_log() -> None:
+    defaults = {option.name: option.default for option in command.params}
+    assert (defaults["audit_max_bytes"], defaults["audit_limit"]) == (MAX_BYTES, LIMIT)
 
 
 @pytest.mark.parametrize("text", ["", "00", "zz" * 32, "00" * 33, "é" * 32])
