@@ -20,7 +20,7 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.servers.server_process import ServerProcess
-from ironcurtain.system.secret_forms.hiding import without_secrets
+from ironcurtain.system.secret_forms.hiding import PiecewiseHiding
 from ironcurtain.system.text import visible
 
 _MAX_WORDS = 4_096
@@ -131,13 +131,12 @@ class ServerPipes(ABC, Generic[M]):
         """Hand on what the server writes to its standard error, one safe line without secrets at a time."""
         stderr = self._server.process.stderr
         assert stderr is not None  # noqa: S101 - as above
-        rest = b""
+        rest, hiding = b"", PiecewiseHiding()
         while chunk := await stderr.read(_MAX_WORDS):
             *lines, rest = (rest + chunk).split(b"\n")
             if len(rest) >= _MAX_WORDS:
                 lines, rest = [*lines, rest], b""
-            # A key goes over several lines.
-            for line in without_secrets(b"\n".join(lines).decode("utf-8", "replace")).split("\n"):
+            for line in hiding.shown(b"\n".join(lines).decode("utf-8", "replace")).split("\n"):
                 if text := line.strip():
                     self._on_words(visible(text[:_MAX_WORDS]))
 

@@ -79,7 +79,8 @@ def run(words: Sequence[str | Path], where: Path, *, told: str, more: Mapping[st
     except OSError as error:
         raise FetchError(f"{told}: {error.strerror}", hint=f"Look at {quoted(str(words[0]))}.") from None
     if ended.returncode != 0:
-        said = [line.strip() for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
-        last = " | ".join(visible(without_secrets(line))[:_MAX_LINE] for line in said[:_LINES])
+        text = without_secrets(ended.stderr or ended.stdout)
+        said = [line.strip() for line in text.splitlines() if line.strip()]
+        last = " | ".join(visible(line)[:_MAX_LINE] for line in said[:_LINES])
         raise FetchError(told, hint=f"It said: {last}" if last else "It said nothing.")
     return ended.stdout

@@ -9,10 +9,12 @@ from typing import Any
 from ironcurtain.system.secret_forms.linear import MOST, compiled
 from ironcurtain.system.secret_forms.names import is_secret_flag, names_in_text
 from ironcurtain.system.secret_forms.numbers import number_pattern, number_places
-from ironcurtain.system.secret_forms.tokens import token_pattern
+from ironcurtain.system.secret_forms.tokens import open_key, token_pattern
 from ironcurtain.system.secret_forms.values import unnamed_pattern, value_places
 
 _HIDDEN = "[redacted]"
+_LONGEST_KEY = 1 << 14
+"""Characters after which a key whose end does not come is taken to have ended."""
 
 
 @cache
@@ -62,3 +64,17 @@ def words_without_secrets(words: Sequence[str]) -> list[str]:
 def without_secrets(text: str) -> str:
     """Return a text that may be shown: what looks like a secret is `[redacted]`."""
     return hide(text, lambda _: _HIDDEN)
+
+
+class PiecewiseHiding:
+    """Hides the secrets of a text that comes in pieces, each of whole lines: a key goes over several."""
+
+    def __init__(self) -> None:
+        self._key, self._length = "", 0
+
+    def shown(self, piece: str) -> str:
+        """Return a piece that may be shown."""
+        whole = f"{self._key}\n{piece}" if self._key else piece
+        self._length = self._length + len(piece) if self._key else 0
+        self._key = open_key(whole) if self._length < _LONGEST_KEY else ""
+        return without_secrets(whole)

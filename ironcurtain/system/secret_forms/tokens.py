@@ -6,6 +6,7 @@ The forms are rules of a secret scanner (`scanner_rules.json` says which, with i
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -81,3 +82,15 @@ def token_pattern() -> Any:  # noqa: ANN401 - the library has no type for a patt
     rules = json.loads(files(__package__).joinpath("scanner_rules.json").read_text())["rules"]
     own = (rf"(?:\b|_)(?:{'|'.join(_PREFIXED)})", *_OTHERS)
     return compiled((*own, *rules.values()))
+
+
+_KEY_BEGINS = re.compile(rf"-{{4,5}} ?{_KEY} ?-{{4,5}}|PuTTY-User-Key-File-[0-9]")
+_KEY_ENDS = re.compile(rf"-{{4,5}} ?{_END} ?-{{4,5}}|Private-MAC: ?[0-9a-f]{{20}}")
+
+
+def open_key(text: str) -> str:
+    """Return how a key begins that does not end in a text; empty where there is none."""
+    begun = ""
+    for each in _KEY_BEGINS.finditer(text):
+        begun = "" if _KEY_ENDS.search(text, each.end()) else each.group()
+    return begun

@@ -11,9 +11,12 @@ from pathlib import Path
 import anyio
 from support.deployments.proxied import Place, until
 
-WORDS = """import sys
+WORDS = """import sys, time
 sys.stderr.write('connecting with --password word-0123456789, {\\"token\\": \\"word-0123456789\\"}\\n')
-sys.stderr.write('-----BEGIN PRIVATE KEY-----\\nword-0123456789\\n-----END PRIVATE KEY-----\\n')
+for line in ('-----BEGIN PRIVATE KEY-----', 'word-0123456789', '-----END PRIVATE KEY-----'):
+    sys.stderr.write(line + '\\n')
+    sys.stderr.flush()
+    time.sleep(0.2)
 sys.stderr.write('postgres://me:word-0123456789@db/shop cannot be reached\\n')
 sys.exit(1)
 """

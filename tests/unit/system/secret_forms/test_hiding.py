@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironcurtain.system.secret_forms.hiding import without_secrets, words_without_secrets
+from ironcurtain.system.secret_forms.hiding import PiecewiseHiding, without_secrets, words_without_secrets
 from ironcurtain.system.secret_forms.names import is_secret_setting, names_a_secret
 
 
@@ -78,3 +78,16 @@ def test_a_command_line_hides_what_its_flags_name() -> None:
     words = ["npx", "hub", "--api-key", "hunter", "-u", "me:hunter2", "--url", "https://me:hunter2@x.org"]
     shown = ["npx", "hub", "--api-key", "[redacted]", "-u", "[redacted]", "--url", "[redacted]x.org"]
     assert words_without_secrets(words) == shown
+
+
+def test_a_key_that_comes_line_by_line() -> None:
+    hiding = PiecewiseHiding()
+    lines = ["starts", "-----BEGIN PRIVATE KEY-----", "MIIEow", "-----END PRIVATE KEY-----", "goes on"]
+    assert [hiding.shown(line) for line in lines] == ["starts", *["[redacted]"] * 3, "goes on"]
+
+
+def test_a_key_without_an_end_hides_no_later_words() -> None:
+    hiding = PiecewiseHiding()
+    hiding.shown("-----BEGIN PRIVATE KEY-----")
+    assert {hiding.shown("x" * 4_000) for _ in range(5)} == {"[redacted]"}
+    assert hiding.shown("it goes on") == "it goes on"
