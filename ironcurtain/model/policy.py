@@ -87,8 +87,8 @@ class Claim(Frozen):
 
     Attributes:
         server: The server whose rules the answer gave; None for a clause that concerns no server.
-        tools: The tools whose calls the clause concerns; they are asked about or denied. Empty where an
-            `UNENFORCEABLE` clause may concern every call of the server.
+        tools: The tools whose calls the clause concerns; unless it is structural, they are asked about or
+            denied. Empty where it may concern every call of the server.
         into: The clauses whose rules are said to keep it, too.
         reason: Why, for a person.
     """
@@ -99,6 +99,11 @@ class Claim(Frozen):
     tools: tuple[str, ...] = ()
     into: tuple[str, ...] = ()
     reason: str
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The named tools whose calls are said to be asked about or denied."""
+        return () if self.kind == "structural" else self.tools
 
 
 class CompiledPolicy(Frozen):

@@ -112,7 +112,7 @@ def _never_allowed(analysis: PolicyAnalysis, opa: OpaCommand) -> dict[_Tool, Gua
 
 
 def _claimed(claim: Claim, analysis: PolicyAnalysis) -> Iterator[_Tool]:
-    """Yield the tools that a claim concerns; where it names none, those whose calls are escalated."""
+    """Yield the tools that are said to be asked about; if none is named, those whose calls are escalated."""
     if claim.server is None:
         return
     if claim.kind in UNENFORCEABLE and not claim.tools:
@@ -121,7 +121,7 @@ def _claimed(claim: Claim, analysis: PolicyAnalysis) -> Iterator[_Tool]:
             for place, examined in analysis.tools.items()
             if place[0] == claim.server and escalated_cells(examined)
         )
-    for tool in claim.tools:
+    for tool in claim.asked:
         if (claim.server, tool) in analysis.tools:
             yield claim.server, tool
 

@@ -96,7 +96,7 @@ class FindingContext(Struct):
     @cached_property
     def claimed(self) -> frozenset[str]:
         """The clauses whose rules need not decide anything: what is claimed of their tools is checked."""
-        return frozenset(claim.clause for claim in self.analysis.content.claims if claim.tools)
+        return frozenset(claim.clause for claim in self.analysis.content.claims if claim.asked)
 
     @cached_property
     def deciding(self) -> frozenset[object]:

@@ -142,7 +142,7 @@ def _merge_mistakes(
 
 
 def _claim(server: str, entry: UnenforcedClause) -> Claim:
-    tools = () if entry.kind in _ENFORCED_ELSEWHERE else tuple(dict.fromkeys(entry.tools))
+    tools = () if entry.kind == "not-here" else tuple(dict.fromkeys(entry.tools))
     return Claim(
         clause=entry.clause,
         server=server,

@@ -11,7 +11,7 @@ from support.projects.modelled import Place
 from support.projects.notes_project import Notes
 
 NEW, OTHER = "Nobody writes notes.", "Mail is read by nobody at all."
-DELETED = {"clause": "C3", "kind": "structural", "reason": "no tool writes"}
+DELETED = {"clause": "C3", "kind": "not-here", "reason": "no tool writes"}
 
 
 @pytest.fixture

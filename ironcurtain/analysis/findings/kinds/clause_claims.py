@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from ironcurtain.analysis.clauses.outcomes import is_kept
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import AskedTool, ClauseOutcome
+from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.proof import Proof
 from ironcurtain.analysis.engine.search import FoundCall
 from ironcurtain.analysis.findings.context import FindingContext, FindingDraft, WitnessQuery, answers_of
 from ironcurtain.analysis.findings.finder import FinderInputs
+from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
@@ -59,30 +60,50 @@ def _false_claims(account: ClauseOutcome, outcomes: Sequence[ClauseOutcome]) -> 
         )
 
 
-_PERMITS = re.compile(r"\bagent may (?!not|never|only).*\b(?:sandbox|workspace)\b", re.IGNORECASE)
-
-
 def _not_exempt(context: FindingContext, account: ClauseOutcome) -> Iterator[FindingDraft]:
-    """Yield what is permitted in the workspace by structure, of tools of which nothing is exempt."""
-    if account.rules or account.structural or not _PERMITS.search(account.clause.text):
+    """Yield what is said to hold by structure of tools of which nothing is exempt in the workspace.
+
+    Scenarios that a structural check refuses show that the clause speaks of refusals; without one nobody can
+    tell, and what structure would permit is denied.
+    """
+    shown = set(account.structural)
+    if account.rules or (shown and ReservedRule.SANDBOX_ALLOW not in shown):
         return
     for claim in account.claims:
-        tools = [
-            examined
-            for (server, tool), examined in context.analysis.tools.items()
-            if claim.kind == "structural" and server == claim.server and tool in (claim.tools or (tool,))
-        ]
-        places = [(examined, cell, key) for examined in tools for cell, key, _ in answers_of(examined)]
-        if any(key.discharged for _, _, key in places) or any(examined.gaps for examined in tools):
-            continue
-        for examined, cell, _ in places:
-            call = context.find_call(examined, cell, lambda _, call: call[0] == Verdict.DENY.severity)
-            if call is not None:
-                tool = f"{visible(call.server)}/{visible(call.tool)}"
-                message = f"the clause {account.clause.id} is said to hold by structure, and no call of "
-                draft = _false_claim(account, f"{message}{tool} is exempt in the workspace", tool)
-                yield replace(draft, witness=call)
-                break
+        if claim.kind == "structural":
+            tools = {n: t for (server, n), t in context.analysis.tools.items() if server == claim.server}
+            named = [[tools[name]] for name in claim.tools if name in tools]
+            for group in named or [list(tools.values())]:
+                yield from _without_exemption(context, account, group)
+
+
+def _without_exemption(
+    context: FindingContext, account: ClauseOutcome, tools: Sequence[Examined]
+) -> Iterator[FindingDraft]:
+    places = [(examined, cell, key) for examined in tools for cell, key, _ in answers_of(examined)]
+    if any(key.discharged for _, _, key in places):
+        return
+    calls = (context.find_call(examined, cell, _is_denied) for examined, cell, _ in places)
+    call = next((call for call in calls if call is not None), None)
+    unexamined = any(examined.exactness == "not examined" for examined in tools)
+    if call is None and not unexamined:
+        return
+    server, names = tools[0].space.server, sorted(examined.space.tool for examined in tools)
+    of = visible(server if len(names) > 1 else f"{server}/{names[0]}")
+    message = f"the clause {account.clause.id} is said to hold by structure, and no call of {of} "
+    draft = _false_claim(account, f"{message}is exempt in the workspace", server, *names)
+    yield replace(
+        draft,
+        witness=call,
+        universal=True,
+        sampled=any(examined.gaps for examined in tools),
+        unexamined=unexamined,
+        suggestion=f"{draft.suggestion} If it says what is refused, a scenario of the clause has to show it.",
+    )
+
+
+def _is_denied(_: object, call: Sequence[int]) -> bool:
+    return call[0] == Verdict.DENY.severity
 
 
 _NO_RULE = "no rule does so, while calls are allowed"
