@@ -29,6 +29,7 @@ Kind = Literal[
     "open-allow",
     "evadable-rule",
     "sandbox-bypass",
+    "unstated-exemption",
     "foreign-record",
     "language-argument",
     "unusable-tool",

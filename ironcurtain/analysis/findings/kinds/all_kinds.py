@@ -13,6 +13,7 @@ from ironcurtain.analysis.findings.kinds.scenario_clauses import contradictory_s
 from ironcurtain.analysis.findings.kinds.uncovered_roles import uncovered_roles
 from ironcurtain.analysis.findings.kinds.unknown_names import unknown_names
 from ironcurtain.analysis.findings.kinds.unmatched_clauses import unmatched_clauses
+from ironcurtain.analysis.findings.kinds.unstated_exemptions import unstated_exemptions
 from ironcurtain.analysis.findings.kinds.unusable_tools import (
     language_arguments,
     unexamined_tools,
@@ -25,6 +26,7 @@ FINDERS: tuple[Finder, ...] = (
     dead_rules,
     vacuous_conditions,
     sandbox_bypasses,
+    unstated_exemptions,
     evadable_rules,
     open_allows,
     foreign_records,

@@ -234,12 +234,14 @@ def test_a_clause_that_the_structural_checks_keep_needs_no_rule() -> None:
     scenario = {"id": "in-sandbox", "call": call, "expect": "allow", "clause": "C2"}
     read = {"server": "files", "tool": "read_file", "arguments": {"path": "/home/user/Documents/a"}}
     tested = [scenario, {"id": "read", "call": read, "expect": "allow"}]
+    tools = ["read_file", "delete_file"]
     said = {"clause": "C2", "server": "files", "kind": "structural", "reason": "Structural."}
-    assert kinds(found(ALLOW_READ, clauses=clauses, scenarios=tested, claims=[said])) == []
-    unsaid = found(ALLOW_READ, clauses=clauses, scenarios=tested)
+    assert kinds(found(ALLOW_READ, tools=tools, clauses=clauses, scenarios=tested, claims=[said])) == []
+    unsaid = found(ALLOW_READ, tools=tools, clauses=clauses, scenarios=tested)
     assert kinds(unsaid) == [("clause-without-rule", "error")]
-    assert kinds(found(ALLOW_READ, clauses=clauses, scenarios=tested[1:])) == [
-        ("clause-without-rule", "error")
+    assert kinds(found(ALLOW_READ, tools=tools, clauses=clauses, scenarios=tested[1:])) == [
+        ("clause-without-rule", "error"),
+        ("unstated-exemption", "warning"),
     ]
 
 
@@ -251,8 +253,41 @@ def test_principles_need_neither_rule_nor_scenario() -> None:
 def test_a_record_tests_no_clause() -> None:
     read = {"server": "files", "tool": "read_file", "arguments": {"path": "/home/user/Documents/a"}}
     record = {"id": "read", "call": read, "expect": "allow", "origin": "generated"}
-    assert kinds(found(ALLOW_READ, scenarios=[record])) == [("untested-clause", "warning")]
-    assert kinds(found(ALLOW_READ, scenarios=[{**record, "origin": "intent"}])) == []
+    assert kinds(found(ALLOW_READ, tools=["read_file"], scenarios=[record])) == [
+        ("untested-clause", "warning")
+    ]
+    assert kinds(found(ALLOW_READ, tools=["read_file"], scenarios=[{**record, "origin": "intent"}])) == []
+
+
+def test_what_the_workspace_permits_and_no_scenario_of_a_clause_demands_is_reported_by_server_and_role() -> (
+    None
+):
+    def scenario(tool: str, expect: str = "allow", path: str = "/home/user/sandbox/a", **more: Any) -> Any:
+        call = {"server": "files", "tool": tool, "arguments": {"path": path}}
+        return {"id": tool.replace("_", "-"), "call": call, "expect": expect, **more}
+
+    def unstated(*scenarios: Any, **more: Any) -> dict[str, str]:
+        tools = ["read_file", "edit_file", "delete_file"]
+        report = findings_of({"tools": tools, "rules": [], "scenarios": list(scenarios), **more})
+        return {
+            role: finding.witness.tool
+            for finding in report.findings
+            for role in ("read-path", "write-path", "delete-path")
+            if finding.kind == "unstated-exemption" and role in finding.message
+            if finding.witness is not None and finding.witness.rule == "structural-sandbox-allow"
+        }
+
+    looking = scenario("read_file", clause="C1")
+    assert unstated(looking) == {"write-path": "edit_file", "delete-path": "delete_file"}
+    # An edit reads and writes what it names; what nobody said, or no clause does, permits nothing.
+    assert unstated(looking, scenario("edit_file", clause="C1")) == {"delete-path": "delete_file"}
+    assert "write-path" in unstated(looking, scenario("edit_file"))
+    assert "write-path" in unstated(scenario("edit_file", clause="C1", origin="generated"))
+    assert "write-path" in unstated(scenario("edit_file", "deny", "/etc/passwd", clause="C1"))
+    asking = {"name": "ask", "then": "escalate", "if": {"roles": ["write-path"], "in_sandbox": True}}
+    assert unstated(looking, rules=[asking]) == {"delete-path": "delete_file"}
+    unknown = findings_of({"tools": ["edit_file"], "rules": []})
+    assert "unstated-exemption" not in dict(kinds(unknown))
 
 
 # -- waivers ----------------------------------------------------------------------------------------

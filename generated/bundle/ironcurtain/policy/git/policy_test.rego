@@ -769,7 +769,7 @@ test_allow_git_remote_get_url if {
 
 # METADATA
 # title: "git-worktree-list"
-# description: "The default of mode is list."
+# description: "The default of mode is list, which ignores the other path."
 test_allow_git_worktree_list if {
 	answer := decision.decision with input as {
 		"args": {
@@ -779,19 +779,48 @@ test_allow_git_worktree_list if {
 			"mode": "list",
 			"path": "/home/user/sandbox/repo",
 			"verbose": false,
+			"worktreePath": "/home/user/sandbox/wt",
 		},
 		"caller": {},
 		"patterns": {},
 		"roles": {},
-		"sandboxed": {"patterns": {}, "roles": {"read-path": {"0000": true}}, "within": {}},
+		"sandboxed": {
+			"patterns": {},
+			"roles": {
+				"delete-path": {"0003": true},
+				"read-path": {"0000": true, "0001": true},
+				"write-path": {"0002": true},
+			},
+			"within": {},
+		},
 		"server": "git",
 		"side_effects": true,
-		"subjects": {"0000": {
-			"at": "/path",
-			"discharged": true,
-			"role": "read-path",
-			"value": "/home/user/sandbox/repo",
-		}},
+		"subjects": {
+			"0000": {
+				"at": "/path",
+				"discharged": true,
+				"role": "read-path",
+				"value": "/home/user/sandbox/repo",
+			},
+			"0001": {
+				"at": "/worktreePath",
+				"discharged": true,
+				"role": "read-path",
+				"value": "/home/user/sandbox/wt",
+			},
+			"0002": {
+				"at": "/worktreePath",
+				"discharged": true,
+				"role": "write-path",
+				"value": "/home/user/sandbox/wt",
+			},
+			"0003": {
+				"at": "/worktreePath",
+				"discharged": true,
+				"role": "delete-path",
+				"value": "/home/user/sandbox/wt",
+			},
+		},
 		"tool": "git_worktree",
 		"within": {},
 	}
