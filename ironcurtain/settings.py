@@ -158,9 +158,14 @@ def parse_settings(text: str, path: Path) -> Settings:
         at = _AT.search(str(error))
         place = Place(str(path), int(at[1]), int(at[2])) if at else Place(str(path))
         raise FormatError(f"not valid TOML: {visible(str(error))}", where=place) from None
+    except RecursionError:
+        raise FormatError("the tables and arrays are nested too deeply", where=str(path)) from None
     except ValidationError as error:
         raise_all([_mistake(details["loc"], details["msg"], text, path) for details in error.errors()])
         raise  # unreachable: a ValidationError holds at least one problem
+    except ValueError as error:
+        what = f"a value is of no kind that settings have: {visible(str(error))}"
+        raise FormatError(what, where=str(path)) from None
 
 
 def user_directory() -> Path:

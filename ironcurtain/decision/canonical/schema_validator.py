@@ -32,7 +32,7 @@ _COSTS = {"$ref": 20, "$dynamicRef": 20, "$recursiveRef": 20}
 _MAX_WORDS = 300
 
 
-class _TooCostlyError(Exception):
+class TooCostlyError(Exception):
     """The schema demands more work than a call is worth."""
 
 
@@ -55,7 +55,7 @@ class SchemaValidator:
             try:
                 with _panics_raised():
                     return bool(validator.is_valid(value))
-            except (Unresolvable, RecursionError, _TooCostlyError):
+            except (Unresolvable, RecursionError, TooCostlyError):
                 return None
 
         return fits
@@ -63,16 +63,22 @@ class SchemaValidator:
     def problems(self, arguments: dict[str, JsonValue]) -> list[str]:
         """Return what is wrong with the arguments, in plain words; empty if they fit (at most five)."""
         try:
-            with _panics_raised():
-                return [_in_words(error) for error in islice(self._errors(arguments), _MAX_SHOWN)]
+            return [_in_words(error) for error in self.errors(arguments, _MAX_SHOWN)]
         except (Unresolvable, RecursionError):
             return ["the tool's schema refers to something that cannot be followed"]
-        except _TooCostlyError:
+        except TooCostlyError:
             return ["the tool's schema takes too long to evaluate for these arguments"]
 
-    def _errors(self, arguments: dict[str, JsonValue]) -> Iterator[ValidationError]:
+    def errors(self, value: JsonValue, most: int) -> list[ValidationError]:
+        """Return the first errors of a value, as the library says them.
+
+        Raises:
+            Unresolvable, RecursionError: If the schema refers to something that cannot be followed.
+            TooCostlyError: If it demands more work than a value is worth.
+        """
         _steps.set([0])
-        yield from self._validator.iter_errors(arguments)
+        with _panics_raised():
+            return [*islice(self._validator.iter_errors(value), most)]
 
 
 @contextmanager
@@ -116,7 +122,7 @@ def _counted(check: Callable[..., Any], cost: int) -> Callable[..., Any]:
         steps = _steps.get()
         steps[0] += cost
         if steps[0] > _MAX_STEPS:
-            raise _TooCostlyError
+            raise TooCostlyError
         return check(*arguments)
 
     return counted

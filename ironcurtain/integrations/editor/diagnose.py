@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
 
-from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from referencing.exceptions import Unresolvable
 
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.analysis.forecast.report import UsageProfile
@@ -29,6 +30,8 @@ from ironcurtain.compiler.load.linter import Finding, remaining
 from ironcurtain.compiler.questions.open_questions import parse_answers, with_answers
 from ironcurtain.compiler.render.assemble import Release
 from ironcurtain.compiler.verify.policy_builder import without_rules
+from ironcurtain.decision.canonical.schema_patterns import UnusableSchemaError
+from ironcurtain.decision.canonical.schema_validator import SchemaValidator, TooCostlyError
 from ironcurtain.errors import BadAnswerError, FileError, IronCurtainError, Place
 from ironcurtain.integrations.editor.places import Mistake, Texts, first_line, of_error, span_of
 from ironcurtain.integrations.editor.project import EditedProject
@@ -36,6 +39,7 @@ from ironcurtain.integrations.gate.change_approvals import DiffApprovals
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.lists import Lists
+from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.servers.config import check_servers
@@ -44,7 +48,7 @@ from ironcurtain.servers.fetched.lock import read_lock
 from ironcurtain.settings import FILE_NAME, parse_settings
 from ironcurtain.system import json_text
 from ironcurtain.system.files import MAX_BYTES, parse_document
-from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import visible
 from ironcurtain.system.yaml_text import place_of
 
@@ -211,6 +215,7 @@ def _told(check: Callable[[], None], project: EditedProject) -> list[Mistake]:
 
 
 _ANSWER = ".answer.json"
+_MOST_MISFITS = 20
 
 
 def answer_mistakes(path: Path, texts: Texts) -> Iterator[Mistake]:
@@ -227,9 +232,19 @@ def answer_mistakes(path: Path, texts: Texts) -> Iterator[Mistake]:
         where = Place(str(path), error.line, error.column)
         yield from _bad(f"not valid JSON: {visible(str(error))}", where, path, texts)
         return
-    for unfit in map(closest, Draft202012Validator(schema).iter_errors(content)):
+    for unfit in map(closest, _misfits(schema, content)):
         where = place_of(text, str(path), list(unfit.absolute_path))
         yield from _bad(visible(f"{unfit.json_path}: {unfit.message}"), where, path, texts)
+
+
+def _misfits(schema: dict[str, JsonValue], content: JsonValue) -> list[ValidationError]:
+    """Return what the schema refuses; nothing for one that no compile wrote."""
+    if schema_fault(schema):
+        return []
+    try:
+        return SchemaValidator(schema).errors(content, _MOST_MISFITS)
+    except (Unresolvable, RecursionError, TooCostlyError, UnusableSchemaError):
+        return []
 
 
 def _bad(what: str, where: Place, path: Path, texts: Texts) -> list[Mistake]:

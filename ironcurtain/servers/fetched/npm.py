@@ -6,7 +6,6 @@ It resolves first, and installs what its lock then names if that is of the gramm
 from __future__ import annotations
 
 import json
-import os
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -113,8 +112,11 @@ def _alone(npm: Path, where: Path) -> dict[str, str]:
     npm clones and prepares dependencies from git even where scripts are ignored, by programs that they name.
     """
     for flags in _PERMISSIONS:
-        options = f"{os.environ.get('NODE_OPTIONS', '')} {flags} --allow-fs-read=* --allow-fs-write=*"
-        alone = {"NODE_OPTIONS": options.strip(), "npm_config_allow_git": "none"}
+        # The user's own options are left out: one of them may permit again what these do not.
+        alone = {
+            "NODE_OPTIONS": f"{flags} --allow-fs-read=* --allow-fs-write=*",
+            "npm_config_allow_git": "none",
+        }
         try:
             run([npm, "--version"], where, told="npm", more=alone)
         except FetchError:

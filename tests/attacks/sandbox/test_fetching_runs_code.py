@@ -105,6 +105,21 @@ def test_a_dependency_from_git_that_names_its_own_git(
 
 
 @NEEDS_NPM
+@pytest.mark.parametrize("permitted", ["--allow-child-process", "--no-permission"])
+def test_options_for_node_that_permit_programs_again(
+    packages: Packages, tmp_path: Path, mark: Path, monkeypatch: pytest.MonkeyPatch, permitted: str
+) -> None:
+    packages.npm.publish(
+        "outer", "2.0.0", dependencies={"g": hostile_repository(tmp_path / "repository", mark)}
+    )
+    older_npm(tmp_path, monkeypatch)
+    monkeypatch.setenv("NODE_OPTIONS", permitted)
+    with pytest.raises(FetchError, match="npm cannot fetch outer"):
+        fetch(NPM)
+    assert not mark.exists()
+
+
+@NEEDS_NPM
 @pytest.mark.parametrize("kind", ["directory", "archive", "web"])
 def test_a_dependency_that_lies_outside_the_registry(
     packages: Packages, tmp_path: Path, mark: Path, kind: str

@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import re2
-from jsonschema import Draft202012Validator
-from jsonschema.validators import validator_for
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 from ironcurtain.analysis.engine.values.shapes import SchemaReader, Schemas
 from ironcurtain.compiler.questions.schema_parts import entries
@@ -21,6 +17,8 @@ from ironcurtain.compiler.questions.shown_schema import shown_schema
 from ironcurtain.compiler.render.conditions import anchored
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
+from ironcurtain.decision.canonical.schema_patterns import UnusableSchemaError
+from ironcurtain.decision.canonical.schema_validator import SchemaValidator
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.conditions import ArgCondition, If
 from ironcurtain.system import json_text
@@ -54,7 +52,7 @@ class _ArgumentPlace(Struct):
             return True
         try:
             return all(_accepts(schema, value) for schema in self.schemas.parts)
-        except (Unresolvable, RecursionError):
+        except UnusableSchemaError:
             return True
 
     def known(self) -> list[JsonValue] | None:
@@ -150,8 +148,8 @@ def _accepts(schema: JsonValue, value: JsonValue) -> bool:
     """Tell whether a schema takes a value; what is no schema takes everything."""
     if not isinstance(schema, dict | bool):
         return True
-    validator = validator_for(schema, default=Draft202012Validator)
-    return validator(schema, registry=Registry()).is_valid(value)
+    # A pattern of a server's own runs in linear time, and a model's value may be made to be slow for it.
+    return SchemaValidator(schema).checker([schema])(value) is not False
 
 
 def _known(places: Sequence[_ArgumentPlace]) -> list[JsonValue]:
