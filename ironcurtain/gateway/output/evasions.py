@@ -39,9 +39,9 @@ def evades(policy: OutputPolicy, value: JsonValue, *, is_texts: bool) -> bool:
     try:
         meant = _meant(policy, value, start, is_texts=is_texts)
         return any(_leaves(policy, each, at, as_) for each, at, as_ in meant) or any(
-            _leaves(policy, inner, None, as_)
+            _leaves(policy, each, None, as_)
             for inner, state in _written_inside(policy, value, start)
-            for as_ in (start, state)
+            for each, as_ in _meant_inside(policy, inner, state)
         )
     except TooManyStatesError:
         raise UnfilterableError("the output policy is too complex for this value") from None
@@ -64,6 +64,13 @@ def _meant(
         for element, state, _ in _elements(policy, value, at):
             yield element, state, start
             yield from _meant(policy, element, state, is_texts=False)
+
+
+def _meant_inside(policy: OutputPolicy, inner: JsonValue, at: State) -> Iterator[tuple[JsonValue, State]]:
+    """Yield what could be meant by what a string holds, each with the state that it would have."""
+    start = policy.start()
+    yield from ((inner, as_) for as_ in (start, at))
+    yield from ((each, as_) for each, _, as_ in _meant(policy, inner, start, is_texts=False))
 
 
 def _elements(policy: OutputPolicy, value: JsonValue, at: State) -> Iterator[tuple[JsonValue, State, State]]:

@@ -95,9 +95,7 @@ def question(project: Path, name: str, schema: Any, content: Any) -> Path:
 def still_tells(one: Editor, project: Path, key: str) -> None:
     """See that a mistake in another document of the project is told."""
     one.type(project / "ironcurtain.toml", f"{key} = 1\n")
-    one.until(
-        project / "ironcurtain.toml", lambda told: any(f'"{key}"' in each["message"] for each in told)
-    )
+    one.until(project / "ironcurtain.toml", lambda told: any(f'"{key}"' in each["message"] for each in told))
 
 
 def test_an_answers_schema_that_leads_elsewhere_works_without_end_or_is_none(

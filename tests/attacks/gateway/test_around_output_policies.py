@@ -129,3 +129,22 @@ def test_what_an_absolute_path_takes_out_does_not_leave_elsewhere(
     found = anyio.run(outputs.filtered, Call("crm", "find", {}), result, CallNotes("trace"))
     assert found["isError"] is True
     assert ADDRESS not in str(found)
+
+
+def test_what_an_absolute_path_takes_out_does_not_leave_a_live_server_elsewhere(tmp_path: Path) -> None:
+    place = Place(tmp_path, {"crm": LEGACY})
+    document = json.loads(place.servers.read_text())
+    document["mcpServers"]["crm"]["output"] = {"echo": ABSOLUTE}
+    place.servers.write_text(json.dumps(document))
+
+    async def story() -> None:
+        async with place.client() as client:
+            await until(lambda: place.is_up("crm"))
+            for data in (PERSON, IN_A_STRING, json.dumps({"result": json.loads(PERSON)})):
+                found = await client.call_tool("crm__echo", {"data": data})
+                assert found.is_error, data
+                assert ADDRESS not in found.model_dump_json()
+            assert not (await client.call_tool("crm__echo", {"data": "nobody"})).is_error
+
+    anyio.run(story)
+    assert len(place.sent()) == 4
