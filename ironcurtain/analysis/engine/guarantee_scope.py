@@ -9,6 +9,7 @@ from ironcurtain.analysis.engine.space.elements import ResourceKey
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.patterns import canonical_pattern, contains
+from ironcurtain.decision.reserved_tools import RESERVED
 from ironcurtain.decision.roles import GIT_REMOTE, NONE, Registry
 from ironcurtain.errors import GuaranteeError, IronCurtainError, PatternError, raise_all
 from ironcurtain.model.annotations import Annotations, ToolAnnotation
@@ -24,6 +25,9 @@ from ironcurtain.system.text import quoted, visible
 
 SANDBOX = "sandbox"
 _SHOWN = 12
+_UNLISTED = (
+    "No rule opens these requests: all are denied. A guarantee without `tool` speaks of them where one does."
+)
 _BY_INDEX = "Tests reach into an array by `*`, not by an index."
 
 
@@ -116,7 +120,8 @@ def _tools(scope: GuaranteeScope, annotations: Annotations) -> tuple[tuple[str, 
     names = {tool for _, tool in places}
     for tool in scope.tool or ():
         if tool not in names:
-            raise GuaranteeError(f"there is no tool {quoted(tool)}", hint=_known(names))
+            hint = _UNLISTED if tool in RESERVED else _known(names)
+            raise GuaranteeError(f"there is no tool {quoted(tool)}", hint=hint)
     return tuple(place for place in places if scope.tool is None or place[1] in scope.tool)
 
 

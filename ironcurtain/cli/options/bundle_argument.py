@@ -51,7 +51,7 @@ def bundle_argument(
             first, others = _divided(positions, len(own), needed)
             only = one_bundle(bundle, first)
             if explicit and only is None:
-                raise no_bundle()
+                raise no_bundle(shown)
             if needed == "all" and len(others) < len(own):
                 raise UsageError(f"give {shown}", hint="See the command's --help.")
             values = dict(zip(own, (*others, *[None] * len(own)), strict=False))
@@ -78,10 +78,12 @@ def one_bundle(option: str | None, position: str | None) -> str | None:
     return option if option is not None else position
 
 
-def no_bundle() -> UsageError:
-    """Return the error of a command that takes no bundle from where it is run."""
+def no_bundle(others: str = "") -> UsageError:
+    """Return the error of a command that takes no bundle from where it is run, but these other arguments."""
+    place = f", before {others}" if others else ""
     return UsageError(
-        "no bundle is given", hint="Name what is enforced: --bundle generated/bundle, or the first argument."
+        "no bundle is given",
+        hint=f"Name what is enforced: --bundle generated/bundle, or the first argument{place}.",
     )
 
 

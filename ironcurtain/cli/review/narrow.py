@@ -37,7 +37,8 @@ def command(
     """Print what of each tool a policy could allow or escalate.
 
     With SERVER and TOOL, print that tool alone. A call that is denied may still fit the narrowed schema; one
-    that is allowed or escalated always does. `--format json` holds the whole schemas.
+    that is allowed or escalated always does. `--format json` holds the whole schemas. A single argument is a
+    bundle only if it has a slash or a dot (./policy), otherwise a server.
 
     \b
     Example:

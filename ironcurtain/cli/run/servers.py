@@ -189,6 +189,7 @@ def permit_(*, names: tuple[str, ...], servers: str | None, config: str | None) 
     start no server without a sandbox, with more files open to it than the project's, or with a sandbox of the
     project's own program, and import no module of tools, before you permit that entry as it is written.
     The permission is recorded in your own directory. A changed entry needs another one. Read what you permit.
+    In CI, IRONCURTAIN_PERMIT_SERVERS=all permits everything instead.
 
     \b
     Examples:

@@ -120,7 +120,11 @@ def with_approvals(text: str, fresh: Sequence[DiffApproval]) -> str:
 DOCS = "docs/review.md"
 UNPROVED = "unproved"
 """The id of the problem that a comparison is not exact."""
-_FOLLOWED = "Write the tests so that they can be followed, or accept what was only looked for."
+_SUGGESTIONS = {
+    "sampled": "Write the tests so that they can be followed, or accept what was only looked for: "
+    '--accept-sampled, or difference = "sampled" in [verify].',
+    "not examined": "Correct these annotations or schemas (`ironcurtain error unexamined-tool`).",
+}
 _RULES = "Approve it with --write-approval and let it be reviewed, or correct the policy."
 
 
@@ -164,7 +168,7 @@ def _unproved(difference: Difference, *, accepted: bool) -> Problem:
         severity="note" if accepted else "error",
         message="that nothing else is loosened is not proved: not every kind of call could be compared",
         details=difference.reasons,
-        suggestion="" if accepted else _FOLLOWED,
+        suggestion="" if accepted else _SUGGESTIONS[difference.exactness],
         docs=DOCS,
     )
 

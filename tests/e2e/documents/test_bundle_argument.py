@@ -177,6 +177,7 @@ def test_what_enforces_takes_no_bundle_from_where_it_is_run(
     [
         (["matrix", "a", "b"], 'unexpected argument "b"'),
         (["decide", "a", *CALL, "more"], 'unexpected argument "more"'),
+        (["decide", "a", *CALL[:2]], "or the first argument, before [SERVER TOOL ARGUMENTS]"),
         (["input", "--bundle", "a", *CALL[:2]], "give SERVER TOOL ARGUMENTS"),
         (["replay", "--bundle", "a"], "give AUDIT"),
         (["publish"], "give DIR|URL"),

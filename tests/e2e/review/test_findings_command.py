@@ -239,10 +239,11 @@ def test_a_tool_whose_conditions_explode_is_refused_with_what_causes_it(
     ("when", "complaint"),
     [
         ({"tool": ["raed_file"]}, "there is no tool"),
+        ({"tool": ["mcp/sampling"]}, "No rule opens these requests"),
         ({"roles": ["raed-path"]}, "there is no role"),
         ({"roles": ["read-path"], "within": ["~/a/b"], "outside": ["~/a"]}, "nothing lies within"),
     ],
-    ids=["tool", "role", "patterns"],
+    ids=["tool", "reserved tool", "role", "patterns"],
 )
 def test_guarantees_that_name_nothing_or_contradict_themselves(
     when: dict[str, Any], complaint: str, inside: Inside, written: Path
