@@ -23,7 +23,7 @@ from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, load
 from ironcurtain.system.frozen import Frozen
-from ironcurtain.system.text import visible
+from ironcurtain.system.text import quoted, visible
 
 VARIABLE = "IRONCURTAIN_PERMIT_SERVERS"
 """Set to `all`, it permits everything: for a machine that runs nothing but this project."""
@@ -57,6 +57,11 @@ def needs(config: ServerConfig, server: Server) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _ignored() -> str:
+    value = os.environ.get(VARIABLE)
+    return f" {VARIABLE} is {quoted(value)}: only {quoted(_ALL)} permits." if value else ""
+
+
 def _beside(config: ServerConfig, written: Iterable[str]) -> list[str]:
     """Return which of the paths of a configuration do not lie in its directory."""
     inside = Path(os.path.realpath(config.directory))
@@ -76,7 +81,7 @@ def unpermitted(config: ServerConfig, names: Iterable[str]) -> dict[str, Unpermi
             f"server {name} is not permitted: {'; '.join(found)}",
             where=str(config.path),
             hint=f"Read its entry, then run `ironcurtain servers permit {name} "
-            f"--servers {visible(str(config.path))}`.",
+            f"--servers {visible(str(config.path))}`." + _ignored(),
         )
         for name, found in wanted.items()
         if _digest(config, name) not in given

@@ -75,9 +75,11 @@ def test_a_server_of_a_cloned_project_is_not_let_out(
     assert not (clone.parent / "home" / ".ironcurtain" / "permitted-servers.json").exists()
 
 
-def test_a_module_of_a_cloned_project_is_not_imported(clone: Path) -> None:
+def test_a_module_of_a_cloned_project_is_not_imported(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     says(clone, {"gateway": "tools.py"})
     assert "IC3204" in looked_at(clone)
+    monkeypatch.setenv("IRONCURTAIN_PERMIT_SERVERS", "1")
+    assert 'only "all" permits' in in_process("annotate", cwd=clone).err
     (clone / "ironcurtain.toml").write_text('servers = "tools.py"\n')
     assert "IC3204" in looked_at(clone)
     assert not (clone.parent / "ran").exists()

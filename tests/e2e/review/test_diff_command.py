@@ -99,3 +99,12 @@ def test_a_guarantee_about_calls_that_cannot_be_made_has_no_answer(
     assert "??    guarantees: 2, 1 not examined" in capsys.readouterr().out
     assert run(["findings", str(bundle)]) == 1
     assert "unexamined-tool" in capsys.readouterr().out
+    scenarios = tmp_path / "scenarios.yaml"
+    scenarios.write_text(
+        "format: ironcurtain/scenarios/v1\nworld: {home: /home/user, sandbox: null}\nscenarios: []\n"
+    )
+    named = ["--scenarios", str(scenarios), "--guarantees", str(demanded)]
+    assert run(["verify", str(bundle), *named]) == 1
+    printed = capsys.readouterr().out
+    assert "??    guarantees: 2, 1 not examined" in printed
+    assert "not examined: opa check, opa test, guarantees" in printed
