@@ -49,6 +49,11 @@ def size(stream: TextIO, otherwise: os.terminal_size) -> os.terminal_size:
     return found if found.columns and found.lines else otherwise
 
 
+def lines_of(question: str, columns: int) -> int:
+    """Return how many lines of a terminal a line of plain ASCII takes, and the one below it."""
+    return -(-len(question) // columns) + 1
+
+
 def types(word: str, meaning: str) -> bool:
     """Ask for a word, and tell whether it was typed; only where somebody is there."""
     return asks(f"Type {word} to {meaning}.") == word

@@ -52,8 +52,11 @@ _TOGETHER = (
     frozenset({"LATIN", "CJK", "BOPOMOFO"}),
 )
 """Scripts that are written together and that nobody takes for each other."""
-_WITHOUT_MARKS = frozenset({"LATIN", "GREEK", "CYRILLIC"})
-"""Scripts whose letters with accents are characters of their own."""
+_KANA = frozenset({"HIRAGANA", "KATAKANA"})
+_SOUND_MARKS = frozenset("\u3099\u309a")
+"""Marks that kana are written with; all others are named for the script of their letters."""
+_MOST_MARKS = 4
+"""Most marks that are written on one letter (Unicode Technical Standard 39, 5.4); more cover what is near."""
 
 
 @cache
@@ -91,14 +94,17 @@ def _script(character: str) -> str:
 
 
 def _marks(text: str, scripts: list[str]) -> set[int]:
-    """Return the marks that no letter before them is written with."""
-    found, bare = set(), True
+    """Return the marks that the letter before them is not written with."""
+    found, script, marks = set(), "", 0
     for n, character in enumerate(text):
-        if unicodedata.category(character)[0] == "M":
-            if bare:
-                found.add(n)
-        else:
-            bare = scripts[n] in _WITHOUT_MARKS or unicodedata.category(character)[0] != "L"
+        kind = unicodedata.category(character)
+        if kind[0] != "M":
+            script, marks = scripts[n] if kind[0] == "L" else "", 0
+            continue
+        marks += kind != "Mc"  # those have a place of their own
+        fits = script in _KANA if character in _SOUND_MARKS else script == scripts[n]
+        if not fits or marks > _MOST_MARKS:
+            found.add(n)
     return found
 
 

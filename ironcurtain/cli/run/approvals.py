@@ -48,7 +48,6 @@ _WATCH = click.option(
     "elsewhere print the list anew on each change.",
 )
 _WATCH_SECONDS = 0.5
-_QUESTION_LINES = 4
 _BEGINNING = re.compile(r"[0-9a-f]{1,16}")
 
 
@@ -263,20 +262,21 @@ def _confirmed(request: ApprovalRequest, answer: PersonAnswer) -> bool:
         raise UsageError(
             "there is no terminal to confirm on", hint="Look at it with `approvals show`, then use --yes."
         )
+    what = "this one call"
+    if answer.scope == "session":
+        until = f" until {shown_end(answer.until)}" if answer.until else ""
+        what = f"this call and, for this session{until}, calls of the shape above"
+    question = f"Type approve to approve {what}; anything else leaves it waiting."
     size = _size(sys.stderr)
     text = describe(request, width=size.columns)
     click.echo(text, err=True)
-    if (lines := text.count("\n")) > size.lines - _QUESTION_LINES:
+    if (lines := text.count("\n")) >= size.lines - terminal.lines_of(question, size.columns):
         click.echo(
             f"{lines:,} lines, and the first may be out of sight. They begin with\n"
             f"`request {request.id}`; `ironcurtain approvals show` shows them, too.",
             err=True,
         )
-    what = "this one call"
-    if answer.scope == "session":
-        until = f" until {shown_end(answer.until)}" if answer.until else ""
-        what = f"this call and, for this session{until}, calls of the shape above"
-    return terminal.types("approve", f"approve {what}; anything else leaves it waiting")
+    return terminal.asks(question) == "approve"
 
 
 def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, format_: str) -> Exit:

@@ -24,8 +24,7 @@ from ironcurtain.system import terminal
 _SECONDS = 0.5
 _UNKNOWN = os.terminal_size((WIDTH, 24))
 _HELP = "Up and down choose, Enter shows the whole call and takes your answer, q leaves."
-_AROUND = 2
-"""Lines of a page that are ours: where it stands, and an empty one."""
+_TURN = "-- {} of {} lines; space shows more, q goes back --"
 _HOME, _TO_END_OF_LINE, _TO_END = "\x1b[H", "\x1b[K", "\x1b[J"
 
 Telling = Callable[[ApprovalRequest, PersonAnswer, Recorded], str]
@@ -116,9 +115,10 @@ class Screen:
             return f"{id_} is settled, or gone."
         if status.request is None:
             return f"{id_} cannot be shown: {status.problem}"
-        if not _read(describe(status.request, width=terminal.size(sys.stdout, _UNKNOWN).columns)):
+        question = f"Type {choices(status.request)}; anything else leaves it waiting."
+        if not _read(describe(status.request, width=terminal.size(sys.stdout, _UNKNOWN).columns), question):
             return ""
-        line = terminal.asks(f"Type {choices(status.request)}; anything else leaves it waiting.")
+        line = terminal.asks(question)
         try:
             answer = read_answer(line, status.request)
         except UsageError as error:
@@ -126,22 +126,25 @@ class Screen:
         return self._told(status.request, answer, self._inbox.answer(status.request, answer))
 
 
-def _read(text: str) -> bool:
-    """Show a text page by page; tell whether its end was reached."""
+def _read(text: str, question: str) -> bool:
+    """Show a text page by page, each with room for the question; tell whether its end was reached."""
     click.clear()
     lines = text.splitlines()
     at = 0
     with terminal.keys():
         while True:
-            # Lines of the answer follow the last page; all of that stays on the screen together.
-            page = max(1, terminal.size(sys.stdout, _UNKNOWN).lines - _AROUND)
+            # What follows a page is broken by the terminal, and moves none of its lines out of sight.
+            size = terminal.size(sys.stdout, _UNKNOWN)
+            turn = _TURN.format(len(lines), len(lines))
+            below = max(terminal.lines_of(each, size.columns) for each in (question, turn))
+            page = max(1, size.lines - below)
             for line in lines[at : at + page]:
                 click.echo(line)
             at += page
             if at >= len(lines):
                 return True
             terminal.drop_what_was_typed()
-            click.echo(f"-- {at} of {len(lines)} lines; space shows more, q goes back --")
+            click.echo(_TURN.format(at, len(lines)))
             while (pressed := terminal.key(None)) not in {"space", "enter"}:
                 if pressed == "quit":
                     return False

@@ -33,6 +33,9 @@ MIXED = {
     "an accent of its own": ("e\u0301tc", r"e\u0301tc"),
     "marks on nothing": ("/\u0301etc", r"/\u0301etc"),
     "an overlay": ("a\u0338b", r"a\u0338b"),
+    "an overlay on an ideograph": ("\u65e5\u0338\u672c", "\u65e5\\u0338\u672c"),
+    "a point of another script": ("\u0e01\u05bc", "\u0e01\\u05bc"),
+    "marks that cover what is above": ("\u0e01" + "\u0e49" * 6, "\u0e01" + "\u0e49" * 4 + "\\u0e49" * 2),
 }
 READ = [
     "été",
@@ -44,6 +47,9 @@ READ = [
     "한국어",
     "API文書",
     "हिन्दी",
+    "か\u3099",
+    "လျှော်",
+    "ปี่",
     "naïve",
     "שלום",
     "سلام",

@@ -19,6 +19,7 @@ from attacks.approvals.test_terminals import TMUX, Pane, asked, pane
 from support.deployments.proxied import wait_for
 from support.records.approvals import Rendezvous, written
 
+from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.request import Clock
 
@@ -100,7 +101,7 @@ def turned(terminal: Pane) -> bool:
     """Type an answer and turn the page; tell whether the question has come."""
     terminal.tmux("send-keys", "approve", "Space")
     time.sleep(0.2)  # what is typed before a page is shown does not turn it
-    return any("leaves it waiting" in line for line in terminal.lines())
+    return "leavesitwaiting" in "".join(terminal.lines()).replace(" ", "")
 
 
 def test_what_was_typed_before_the_end_of_the_request_is_no_answer(place: Rendezvous) -> None:
@@ -115,6 +116,22 @@ def test_what_was_typed_before_the_end_of_the_request_is_no_answer(place: Rendez
         terminal.tmux("send-keys", "no", "Enter")
         terminal.until("was not answered")
     assert not place.response(request.id).exists()
+
+
+@pytest.mark.parametrize("columns", [24, 40, 80])
+def test_lines_that_the_question_pushes_out_of_sight(place: Rendezvous, columns: int) -> None:
+    """As many lines as fill the pages: what follows a page must not move the first of them away."""
+    requests = (written(content="line\n" * count) for count in range(2, 30))
+    request = next(each for each in requests if len(describe(each, width=columns).splitlines()) % 13 == 0)
+    with asked(place, request), pane(place, ["--watch"], columns) as terminal:
+        terminal.until(request.id)
+        terminal.tmux("send-keys", "Enter")
+        wait_for(lambda: drawn(terminal)[-1].endswith("--"))
+        assert drawn(terminal)[0] == f"request {request.id}"
+        wait_for(lambda: turned(terminal))
+        whole, screen = terminal.lines(), drawn(terminal)
+    last = max(n for n, line in enumerate(whole) if line.endswith("--"))
+    assert len(screen) >= len(whole) - last - 1
 
 
 def test_an_answer_before_the_end_was_in_sight(place: Rendezvous) -> None:
