@@ -6,6 +6,7 @@ What a server answers is data written by strangers: it is bounded, parsed strict
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import anyio
 from mcp import Client
@@ -17,6 +18,8 @@ from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT
+from ironcurtain.servers.tool_lists.session import MAX_PAGES
+from ironcurtain.servers.tools import ToolListing
 from ironcurtain.servers.unchecked_call import call_unchecked
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
@@ -33,6 +36,7 @@ def call_tool(
     server: str,
     tool: str,
     arguments: dict[str, JsonValue],
+    is_expected: Callable[[ToolListing], bool],
 ) -> JsonValue:
     """Call a tool and return its result as JSON: structured content, or else its text parsed as JSON.
 
@@ -44,11 +48,13 @@ def call_tool(
         server: The server's name.
         tool: The tool's name there.
         arguments: What it is called with, as they are.
+        is_expected: Tells whether the tool, as the process that is called lists it, is the one that is meant.
 
     Raises:
         ServerConfigError: If the server is not configured with a command.
         SandboxMissingError: If it has to be contained and cannot be.
-        ServerFailedError: If it fails, is too slow, refuses the call, or answers with anything but JSON.
+        ServerFailedError: If it fails, is too slow, lists another tool of that name or none, refuses the
+            call, or answers with anything but JSON.
     """
     configured = config.servers.get(server)
     if configured is None or not configured.command:
@@ -64,6 +70,7 @@ def call_tool(
         async def ask() -> CallToolResult:
             streams = start(server, program, words.line, words.end, connect_pipes)
             async with asyncio.timeout(DEFAULT_TIMEOUT), Client(streams, mode="auto", cache=None) as client:
+                await _check_listed(client, server, tool, is_expected)
                 return await call_unchecked(client, tool, arguments)
 
         result = anyio.run(ask)
@@ -74,6 +81,27 @@ def call_tool(
     except Exception as error:  # noqa: BLE001 - whatever the SDK raises, this server failed
         raise words.failed(server, f"failed: {cause(error)}") from None
     return _content(server, tool, result)
+
+
+async def _check_listed(
+    client: Client, server: str, tool: str, is_expected: Callable[[ToolListing], bool]
+) -> None:
+    """Refuse a tool that is not listed as expected: each start of a server can list another one."""
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor, cache_mode="bypass")
+        for listed in page.tools:
+            told = listed.model_dump(mode="json", by_alias=True, exclude_none=True)
+            if listed.name == tool and is_expected(ToolListing.of(told)):
+                return
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    raise ServerFailedError(
+        f"the tool {quoted(tool)} is another one whenever the server is started; it was not called",
+        where=server,
+        hint="Choose another tool, or keep the list by hand.",
+    )
 
 
 def _content(server: str, tool: str, result: CallToolResult) -> JsonValue:

@@ -7,9 +7,8 @@ import socket
 from collections.abc import Callable
 
 import anyio
-import uvicorn
 
-from ironcurtain.enforcement.proxy.transport.http_bounds import Connections, HttpLimits, Punctual
+from ironcurtain.enforcement.proxy.transport.http_bounds import HttpLimits, bounded
 from ironcurtain.enforcement.proxy.transport.http_server import listen, run_server
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.errors import SystemFailedError
@@ -45,15 +44,7 @@ async def serve(shown: PageSources, port: int, said: Callable[[str], None]) -> N
         said(f"http://{host}{ENTER}?code={access.new_code()}")
 
     app = make_app(host, access, shown, invite, said)
-    config = uvicorn.Config(
-        Punctual(app, _LIMITS.body),
-        http=Connections(_LIMITS).protocol,  # type: ignore[arg-type] # any maker of a protocol will do
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        timeout_graceful_shutdown=1,
-        server_header=False,
-    )
+    config = bounded(app, _LIMITS, lifespan="off")
     ending = anyio.Event()
     with Signals(ending.set):
         async with anyio.create_task_group() as tasks:

@@ -219,7 +219,15 @@ def _resolve(lists: Lists, name: str, chosen: Resolution, context: ListContext) 
     from ironcurtain.servers.call import call_tool  # noqa: PLC0415 - the SDK takes a second to load
 
     named = lists.lists[name]
-    result = call_tool(context.servers, context.launcher, chosen.server, chosen.tool, chosen.arguments)
+    annotated = context.annotations.servers.get(chosen.server) if context.annotations else None
+    varying = annotated.varying if annotated is not None else ()
+
+    def is_chosen(listed: ToolListing) -> bool:
+        return tool_digest(listed.settled(varying)) == chosen.schema_digest
+
+    result = call_tool(
+        context.servers, context.launcher, chosen.server, chosen.tool, chosen.arguments, is_chosen
+    )
     values, notes = take_values(result, chosen.values, named, context.registry)
     fresh = named.model_copy(update={"resolved": values, "resolution": chosen})
     edited = with_list(lists, name, fresh)

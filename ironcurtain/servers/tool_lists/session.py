@@ -74,7 +74,7 @@ HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The protocol's versions by era, oldest first."""
 
 _DISCOVERY_SECONDS = 10.0
-_MAX_PAGES = 100
+MAX_PAGES = 100
 _LONGEST_NUMBER = 18
 _MAX_SAID = 300
 _Page = TypeVar("_Page", PromptPage, StatelessPage, ToolPage)
@@ -198,13 +198,13 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
             ServerAnswerError, ValueError: As `list_server` does.
         """
         params: dict[str, Any] = {}
-        for _ in range(_MAX_PAGES):
+        for _ in range(MAX_PAGES):
             page = kind.model_validate(await self._ask(method, {**params, **self._envelope}))
             yield page
             if page.next_cursor is None:
                 return
             params = {"cursor": page.next_cursor}
-        raise ValueError(f"{method} has more than {_MAX_PAGES} pages")
+        raise ValueError(f"{method} has more than {MAX_PAGES} pages")
 
     # -- which protocol -------------------------------------------------------------------------
 

@@ -173,3 +173,28 @@ async def test_idle_sessions_are_dropped() -> None:
         with anyio.fail_after(LONG):
             while (await client.post(url, json=again, headers=session)).status_code != 404:  # noqa: ASYNC110
                 await anyio.sleep(2 * LIMITS.idle)
+
+
+UPGRADE = (
+    b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n"
+)
+
+
+async def test_requests_for_websockets_take_no_room_from_others() -> None:
+    limits = replace(LIMITS, head=LONG, body=LONG, connections=4)
+    async with bounded(limits) as port:
+        asked = (
+            b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % port + UPGRADE % b"dGhlIHNhbXBsZSBub25jZQ=="
+        )
+        for _ in range(100):
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                await stream.send(asked)
+                with anyio.fail_after(LONG):
+                    assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            await stream.send(b"GET /health HTTP/1.1\r\n")
+            async with await anyio.connect_tcp("127.0.0.1", port):
+                await anyio.sleep(0.1)  # as somebody whose head comes in two parts
+                await stream.send(b"Host: 127.0.0.1:%d\r\n\r\n" % port)
+                with anyio.fail_after(LONG):
+                    assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")

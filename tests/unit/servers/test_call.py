@@ -20,5 +20,7 @@ def test_an_answer_is_not_held_to_what_its_server_promised(tmp_path: Path) -> No
     entry = {"command": sys.executable, "args": [str(SERVER)], "sandbox": False}
     (tmp_path / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"promising": entry}}))
     config = load_servers(tmp_path / "mcp-servers.json")
-    answer = call_tool(config, contained_launcher(lambda _: None), "promising", "read", {"path": "a"})
+    answer = call_tool(
+        config, contained_launcher(lambda _: None), "promising", "read", {"path": "a"}, lambda _: True
+    )
     assert answer == {"text": "a" * 60 + "!"}

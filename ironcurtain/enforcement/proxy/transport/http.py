@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from ironcurtain.enforcement.proxy.transport.http_bounds import Connections, HttpLimits, Punctual
+from ironcurtain.enforcement.proxy.transport.http_bounds import HttpLimits, bounded
 from ironcurtain.enforcement.proxy.transport.http_clients import (
     ClientAuthentication,
     HttpClients,
@@ -132,16 +132,8 @@ def _config(
         ),
         custom_starlette_routes=[Route("/health", _health)],
     )
-    return uvicorn.Config(
-        Punctual(known(app), limits.body),
-        http=Connections(limits).protocol,  # type: ignore[arg-type] # any maker of a protocol will do
-        uds=str(address.path) if address.path is not None else None,
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        timeout_graceful_shutdown=1,
-        server_header=False,
-    )
+    path = str(address.path) if address.path is not None else None
+    return bounded(known(app), limits, uds=path, lifespan="on")
 
 
 async def _health(_: Request) -> JSONResponse:

@@ -15,6 +15,7 @@ from typing import Any
 
 import anyio
 import h11
+import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -190,3 +191,21 @@ class Punctual:
             return {"type": "http.disconnect"}
 
         await self._app(scope, punctually, send)
+
+
+def bounded(app: ASGIApp, limits: HttpLimits, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - the server's own
+    """Return how an application is served under bounds.
+
+    A request for a WebSocket is one of HTTP like any other: a library for them, where one is installed, would
+    take its connection away from the bounds, and answer it before anybody is asked who it is.
+    """
+    return uvicorn.Config(
+        Punctual(app, limits.body),
+        http=Connections(limits).protocol,  # type: ignore[arg-type] # any maker of a protocol will do
+        ws="none",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=1,
+        server_header=False,
+        **more,
+    )
