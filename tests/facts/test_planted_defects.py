@@ -32,7 +32,7 @@ SOUND: Document = {
     "tools": ["read_file", "edit_file", "delete_file", "send_mail"],
     "clauses": [
         {"id": "C1", "text": "The archive is never changed."},
-        {"id": "C2", "text": "Files in Drafts may be edited."},
+        {"id": "C2", "text": "Files in Drafts and in the workspace may be edited and deleted."},
         {
             "id": "C3",
             "text": "Never mail rivals; ask before urgent mail; colleagues may be mailed.",
@@ -78,6 +78,19 @@ SOUND: Document = {
     ],
     "lists": {"rivals": {"type": "recipient", "added": ["*@rival.example"]}},
     "scenarios": [
+        *(
+            {
+                "id": f"{verb}-in-workspace",
+                "call": {
+                    "server": "files",
+                    "tool": f"{verb}_file",
+                    "arguments": {"path": "/home/user/sandbox/a"},
+                },
+                "expect": "allow",
+                "clause": "C2",
+            }
+            for verb in ("edit", "delete")
+        ),
         {
             "id": "edit-draft",
             "call": {"server": "files", "tool": "edit_file", "arguments": {"path": "/home/user/Drafts/a"}},
