@@ -42,6 +42,7 @@ _FORMAT: Literal["ironcurtain/http-clients/v1"] = "ironcurtain/http-clients/v1"
 _OPEN = frozenset({"/health"})
 _BEARER = b"bearer "
 _MOST_SESSIONS = 10_000
+_REDIRECTED = 300
 _LOCAL_PEERCRED, _SOL_LOCAL = 1, 0
 
 Token = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~+/=-]{32,256}$")]
@@ -141,9 +142,10 @@ class ClientAuthentication:
 
         async def learning(message: Message) -> None:
             if message["type"] == "http.response.start":
-                for name, value in message.get("headers", ()):
-                    if name.lower() == b"mcp-session-id":
-                        self._learn(value, client)
+                if scope["method"] == "DELETE" and session is not None and message["status"] < _REDIRECTED:
+                    self._sessions.pop(session, None)  # another DELETE may have been quicker
+                else:
+                    self._learn(message.get("headers", ()), client)
             await send(message)
 
         await self.app({**scope, CLIENT: client, PRINCIPAL: principal}, receive, learning)
@@ -160,10 +162,13 @@ class ClientAuthentication:
             return None, None
         return principal.sub, principal
 
-    def _learn(self, session: bytes, client: str) -> None:
-        while len(self._sessions) >= _MOST_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
-        self._sessions.setdefault(session, client)
+    def _learn(self, headers: Iterable[tuple[bytes, bytes]], client: str) -> None:
+        """Note the client of the session that an answer names."""
+        for name, session in headers:
+            if name.lower() == b"mcp-session-id" and session not in self._sessions:
+                while len(self._sessions) >= _MOST_SESSIONS:
+                    del self._sessions[next(iter(self._sessions))]
+                self._sessions[session] = client
 
 
 def _twice(headers: Iterable[tuple[bytes, bytes]]) -> str:
