@@ -10,8 +10,6 @@ from ironcurtain.model.scenarios import Scenarios
 from ironcurtain.system.files import load
 from ironcurtain.system.structs import Struct
 
-"""The file beside a bundle that holds all scenarios it was verified by."""
-
 
 class GateInputs(Struct):
     """What a command line says; None where it leaves that to the project.
