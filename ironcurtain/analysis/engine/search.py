@@ -10,6 +10,7 @@ that the tool then refused.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ MAX_TRIED = 20_000
 MAX_REFUSED = 40
 CUT_SHORT = "more combinations than could be searched"
 REFUSED = "the only such calls that were found are calls that the tool's schema refuses"
+MOVED = "the only such calls that were found name other places, since a path is relative to another argument"
 
 Severities: TypeAlias = tuple[int, ...]
 """Per policy the severity of a final verdict, -1 where nothing is decided."""
@@ -169,7 +171,8 @@ class _Search:
 
     Attributes:
         tried: How many combinations of guards were tried.
-        refused: How many calls were put together that the tool refused.
+        refused: How many calls were put together that the tool refused, or that name other resources.
+        why_refused: Why, as gaps.
     """
 
     examined: Examined
@@ -181,6 +184,7 @@ class _Search:
     path: DiagramPath
     tried: int = 0
     refused: int = 0
+    why_refused: set[str] = dataclasses.field(default_factory=set)
 
     def run(self, demands: ClassSets) -> SearchResult:
         """Search the modes that keep to some classes."""
@@ -194,9 +198,7 @@ class _Search:
                 gaps.add(CUT_SHORT)
         except TooManyCombinationsError:
             gaps.add(CUT_SHORT)
-        if self.refused:
-            gaps.add(REFUSED)
-        return SearchResult(None, frozenset(gaps))
+        return SearchResult(None, frozenset(gaps | self.why_refused))
 
     @property
     def _space(self) -> CallSpace:
@@ -279,7 +281,7 @@ class _Search:
         for (bits, call), elements in reached.items():
             if bits == mask and self.goal(resource, call):
                 found = self._call(chosen, elements)
-                if self._is_accepted(found, chosen):
+                if self._is_accepted(found, chosen, elements):
                     return found
         return None
 
@@ -296,18 +298,24 @@ class _Search:
         decided = self.verdicts.in_mode(self.cell.keys, chosen, 0)
         if decided is None or not calls.satisfies(0, self.path) or not self.goal(decided, decided):
             return None
-        found = replace(self._call(chosen, tuple(elements)), role=NONE, value="call")
-        return found if self._is_accepted(found, chosen) else None
+        held = tuple(elements)
+        found = replace(self._call(chosen, held), role=NONE, value="call")
+        return found if self._is_accepted(found, chosen, held) else None
 
     # -- the call itself --------------------------------------------------------------------------
 
-    def _is_accepted(self, call: FoundCall, chosen: Assignment) -> bool:
+    def _is_accepted(self, call: FoundCall, chosen: Assignment, elements: HeldElements) -> bool:
         """Hold a call against steps 3 to 5, which alone know what the whole schema and the disk allow.
 
-        Where a resource is joined of tested arguments, the call also has to be in the mode it was made for.
+        Where a resource is joined of tested arguments, the call also has to be in the mode it was made for;
+        where one is relative to another argument, it has to be the one that was read beside other arguments.
         """
         is_meant = self._space.arguments.are_in_mode(call.arguments, call.caller, call.facts, chosen)
-        if is_meant and self._space.reader.accepts(call.arguments):
+        if not (is_meant and self._space.reader.accepts(call.arguments)):
+            self.why_refused.add(REFUSED)
+        elif not self._space.reader.adds(call.arguments, elements):
+            self.why_refused.add(MOVED)
+        else:
             return True
         self.refused += 1
         if self.refused > MAX_REFUSED:

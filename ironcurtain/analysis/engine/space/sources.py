@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ironcurtain.analysis.engine.indexes import SourceIndex, indexed
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest, PolicyUnderTest
 from ironcurtain.analysis.engine.prepare_cache import PreparedResources, StepsOfTool
 from ironcurtain.analysis.engine.space.dependent import Joined
@@ -347,6 +348,19 @@ class SourceReader:
         """Tell whether a whole call gets as far as the policy, under each of them."""
         return all(steps.accepts(arguments) for steps in self._steps)
 
+    def adds(self, arguments: dict[str, JsonValue], elements: Iterable[tuple[SourceIndex, Element]]) -> bool:
+        """Tell whether a whole call's relative arguments add what their elements, read beside others, did."""
+        held = list(elements)
+        for index, source in indexed(SourceIndex, self.sources):
+            if source.argument is None or source.argument.relative_to is None:
+                continue
+            seen = self._run_all(source, arguments)
+            own = [each.seen for home, each in held if home == index]
+            expected = [_keys(itertools.chain(*of_policy)) for of_policy in zip(*own, strict=True)]
+            if seen is None or (own and [_keys(each) for each in seen] != expected):
+                return False
+        return True
+
     def is_judged(self, source: ResourceSource, placed: dict[str, JsonValue]) -> bool:
         """Tell whether a source's arguments, whatever the schema says of them, get as far as the policy."""
         return self._alone(source, placed, {}) is not None
@@ -391,6 +405,10 @@ class SourceReader:
         self, resource: Resource, minimum: structural_checks.MinimumVerdict, side: PolicyUnderTest
     ) -> ResourceKey:
         return resource_key(resource, minimum, side, self._policies, self.patterns)
+
+
+def _keys(seen: Iterable[SeenResource]) -> frozenset[ResourceKey]:
+    return frozenset(each.key for each in seen)
 
 
 def _is_plain(element: Element) -> bool:

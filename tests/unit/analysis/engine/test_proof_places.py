@@ -342,3 +342,26 @@ def test_a_directory_that_only_one_policy_names_changes_what_holds_it(then: str)
     assert [c.direction for c in difference(old, new, WORLD, opa).changes] == ["tightened"]
     assert [c.direction for c in difference(new, old, WORLD, opa).changes] == ["loosened"]
     assert difference(old, old, WORLD, opa).changes == ()
+
+
+# -- paths that are relative to another argument ----------------------------------------------------
+
+
+def test_a_relative_default_is_read_beside_the_base_of_the_call_that_is_shown() -> None:
+    """The short default lies wherever its base does, and `/srv` nowhere else."""
+    properties = {"it": {"type": "string", "maxLength": 8, "default": "hard"}, "base": TEXT}
+    schema = {"type": "object", "properties": properties, "required": ["base"]}
+    args = [
+        {"name": "it", "roles": ["delete-path"], "relative_to": "base", "recursive": True},
+        {"name": "base", "roles": ["write-path"]},
+    ]
+    tool = {"tool": "t", "side_effects": True, "input_schema": schema, "args": args, "contained": True}
+    rules = [
+        rule("srv", "allow", tool=["t"], paths=[{"roles": ["delete-path"], "within": ["/srv"]}]),
+        rule("ask", "escalate", server=["s"], paths=[{"roles": ["write-path"], "within": ["~/a/b", "~"]}]),
+    ]
+    annotated = annotations_of({"s": [tool]})
+    release = Release(engine_version="test")
+    bundle = assemble(compiled(rules), annotated, registry=Registry(annotated.roles), release=release)
+    result = guaranteed(bundle, never="escalate")
+    assert result.status == "broken"
