@@ -194,6 +194,14 @@ serving_options = _Options(
         metavar="SECONDS",
         help="How long a call is held while a person decides; keep it below the client's own limit.",
     ),
+    click.option(
+        "--repeats",
+        type=click.IntRange(0),
+        default=20,
+        show_default=True,
+        metavar="N",
+        help="Stop a call that came N times within a minute with the same answer; 0 for never.",
+    ),
     click.option("--no-approver", is_flag=True, help="Ask nobody: what the policy escalates is refused."),
     click.option(
         "--approver",

@@ -15,6 +15,7 @@ from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.audit.log_paths import LIMIT, MAX_BYTES, audit_directory, default_key_path
 from ironcurtain.enforcement.facts import clock
+from ironcurtain.enforcement.proxy.calls.repeated_calls import MOST as MOST_REPEATS
 from ironcurtain.enforcement.proxy.configuration import Mark
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig
@@ -53,6 +54,7 @@ class ProxyOptions(Struct):
         clients: Who may connect there, by their tokens; None asks nobody.
         patience: Seconds that a call is held while a person decides.
         seconds: Seconds that a person has to answer.
+        repeats: How often the same call may come within a minute; 0 for any number.
         approver: Whether anybody can be asked.
         on_approval: What is run when a call waits for a person; None tells nobody.
         client_person: Whether whoever sits at the client may approve.
@@ -81,6 +83,7 @@ class ProxyOptions(Struct):
     clients: HttpClients | None = None
     patience: float = 45.0
     seconds: float = 600.0
+    repeats: int = MOST_REPEATS
     approver: bool = True
     on_approval: HookCommand | None = None
     client_person: bool = False

@@ -252,7 +252,7 @@ def _enforcer(
         broker=ApprovalBroker(directory, asking),
         log=facts.log,
         facts=facts,
-        breaker=RepeatedCallLimiter(),
+        breaker=RepeatedCallLimiter(options.repeats),
         confined=launcher.state,
         neighbours=OtherProxies(shared_file("turns")),
         reaching=Reaching(launcher.beyond, launcher.is_apart),

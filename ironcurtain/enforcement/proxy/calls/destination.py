@@ -18,6 +18,9 @@ class Destination(ABC):
     is_tool = False
     """Whether the call is of a tool that a server lists."""
 
+    is_read_only = False
+    """Whether the tool's server says that it changes nothing."""
+
     @abstractmethod
     async def send(
         self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None

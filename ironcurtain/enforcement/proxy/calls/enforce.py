@@ -262,10 +262,15 @@ class Enforcer(Struct):
             raise RefusedError(view_of(evaluated, id_))
         sending = Sending(self.log, self.reaching, self.outputs, self.facts, self.observe, self.listeners)
         try:
-            return await sending.send(evaluated, destination, id_)
+            result = await sending.send(evaluated, destination, id_)
         except AuditError as error:
             _log.error("an answer could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(evaluated, id_))) from error
+        call, tool = evaluated.call, evaluated.annotation
+        is_reading = destination.is_read_only or (tool is not None and (tool.reads or not tool.side_effects))
+        if is_reading and evaluated.parent is None:
+            self.breaker.answered(call.server, call.tool, call.arguments, result)
+        return result
 
     async def _evaluate(
         self, call: Call, principal: Principal | None, *, counted: bool = False, parent: str | None = None
@@ -281,7 +286,7 @@ class Enforcer(Struct):
         began, since = time.perf_counter(), self.turns.mark()
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             current = self.policy.current
-            return EvaluatedCall(call, repeated(call, current.loaded.revision), current)
+            return EvaluatedCall(call, repeated(call, current.loaded.revision, self.breaker.most), current)
         with self.policy.current as enforced:
             loaded, asking = enforced.loaded, enforced.asking()
             try:

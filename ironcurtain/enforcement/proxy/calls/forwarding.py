@@ -76,6 +76,15 @@ class ToServer(Destination, AbstractStruct):
         """Whether it is a call of a tool."""
         return self.request.is_tool
 
+    @property
+    def is_read_only(self) -> bool:  # type: ignore[override] # likewise
+        """Whether the server lists the tool with the hint that it only reads."""
+        upstream = self.manager.upstreams.get(self.request.call.server)
+        inventory = upstream.inventory if upstream is not None else None
+        tool = inventory.tools.get(self.request.call.tool) if inventory is not None else None
+        hints = tool.annotations if tool is not None else None
+        return hints is not None and hints.read_only_hint is True
+
     async def send(
         self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
     ) -> ServerResult:

@@ -21,11 +21,7 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import replace
 from ironcurtain.system.text import visible
 
-_REPEATED = (
-    f"The same call came more than {repeated_calls.MOST} times within {repeated_calls.WINDOW:g} seconds: "
-    "it was stopped. "
-    "Repeating it will not help; do something else, or wait a minute."
-)
+_STOPPED = "{reason} It was stopped. Repeating it will not help; do something else, or wait a minute."
 _CHANGING = "Other calls kept changing what this one names. Make it again when they are over."
 _OUT_OF_REACH = (
     "The policy does not refuse this call, but the sandbox of its server does not reach what it names, so it "
@@ -36,7 +32,6 @@ _UNRECORDED = "No record of the call could be written, so it was refused; the ca
 
 
 _WORDS: dict[str, str] = {
-    ReservedRule.REPEATED_CALL: _REPEATED,
     ReservedRule.SANDBOX_OUT_OF_REACH: _OUT_OF_REACH,
     ReservedRule.UNSETTLED_PATHS: _CHANGING,
 }
@@ -51,6 +46,9 @@ def view_of(evaluated: EvaluatedCall, id_: str) -> AgentView:
         return view.model_copy(update={"reason": evaluated.told, "arguments_may_help": is_form})
     if evaluated.decision.rule in _WORDS:
         words = _WORDS[evaluated.decision.rule]
+        return view.model_copy(update={"reason": words, "arguments_may_help": True})
+    if evaluated.decision.rule == ReservedRule.REPEATED_CALL:
+        words = _STOPPED.format(reason=evaluated.decision.reason)
         return view.model_copy(update={"reason": words, "arguments_may_help": True})
     if evaluated.state == "pending":
         return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
@@ -103,11 +101,9 @@ def not_booked(evaluated: EvaluatedCall, why: str) -> EvaluatedCall:
     return replace(evaluated, decision=decision, approval=_void(evaluated), state="denied", forwarded=False)
 
 
-def repeated(call: Call, revision: str) -> Decision:
-    """Refuse a call that came too often."""
-    reason = (
-        f"The same call came more than {repeated_calls.MOST} times within {repeated_calls.WINDOW:g} seconds."
-    )
+def repeated(call: Call, revision: str, most: int) -> Decision:
+    """Refuse a call that came more than `most` times."""
+    reason = f"The same call came more than {most} times within {repeated_calls.WINDOW:g} seconds."
     return _denied(call, revision, ReservedRule.REPEATED_CALL, reason)
 
 
