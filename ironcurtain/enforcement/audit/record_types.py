@@ -195,12 +195,14 @@ class RecordedFacts(Frozen):
         values: The facts as the engine saw them, redacted; None in a log that holds no values.
         declared: By the name of a declaration a digest of it: what the values mean.
         booked: What the call added, in a record of a call that is sent.
+        decisive: The counters without whose totals the verdict would be milder.
     """
 
     at: str
     values: dict[str, JsonValue] | None = None
     declared: dict[str, str] = Field(default_factory=dict)
     booked: tuple[Booked, ...] = ()
+    decisive: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
 
 
 class DecisionRecord(Frozen):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
 from statistics import median
 from typing import Literal
@@ -22,6 +23,7 @@ from ironcurtain.enforcement.audit.record_types import (
     EventRecord,
     Line,
     Record,
+    RecordedFacts,
     ResultRecord,
 )
 from ironcurtain.errors import UsageError
@@ -214,7 +216,13 @@ def _decision(record: DecisionRecord) -> str:
         asked = f", {record.approval.state}{by}{of}"
     sent = "" if record.forwarded else ", not sent"
     served = f", look-up for {visible(record.parent)}" if record.parent is not None else ""
-    return f"{shown} {' '.join(values)} [{_cause(record)}{asked}{sent}{served}]".replace("  ", " ")
+    counts = "".join(map(_count_of, repeat(record.facts), record.facts.decisive)) if record.facts else ""
+    return f"{shown} {' '.join(values)} [{_cause(record)}{counts}{asked}{sent}{served}]".replace("  ", " ")
+
+
+def _count_of(facts: RecordedFacts, counter: str) -> str:
+    total = f" at {facts.values[counter]}" if facts.values and counter in facts.values else ""
+    return f", count {visible(counter)}{total}"
 
 
 def _cause(record: DecisionRecord) -> str:

@@ -34,6 +34,7 @@ from ironcurtain.enforcement.facts.totals.store import StoreError, TotalKey, Tot
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.enforcement.facts.user.said import said
 from ironcurtain.enforcement.facts.user.words import UserWords
+from ironcurtain.model.facts import CounterFact
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct, field, replace
@@ -93,6 +94,8 @@ class Gathered(Struct):
         labels: Labels of the session that it was decided on.
         sums: Totals of the session that it was decided on, by counter and window.
         totals: Totals of the caller that it was decided on.
+        counters: The counters that concern the tool, by name.
+        alone: The totals of those that rules test, were the call the first that is counted.
         declared: Digests of the declarations, by name.
     """
 
@@ -104,6 +107,8 @@ class Gathered(Struct):
     labels: Mapping[str, bool] = field(default_factory=dict)
     sums: Mapping[tuple[str, str], Decimal] = field(default_factory=dict)
     totals: Mapping[TotalKey, Decimal] = field(default_factory=dict)
+    counters: Mapping[str, CounterFact] = field(default_factory=dict)
+    alone: Mapping[str, JsonValue] = field(default_factory=dict)
     declared: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -139,6 +144,8 @@ async def gather(
         labels=labels,
         sums={each.place: memory.total(*each.place) for each in additions.counted if each.key is None},
         totals=stored,
+        counters={each.counted.name: each.counted.fact for each in additions.counted},
+        alone=additions.totals(SessionMemory(), lambda _: Decimal(0)),
         declared=concerned.declared,
     )
 

@@ -1,7 +1,8 @@
 """The memory of a session: a fold over the records of its audit log, and nothing else.
 
-Each record carries what its call added (`booked`). A session that goes on after a restart has the memory that
-its log tells of; nothing takes a label away, or makes a total smaller.
+Each record carries what its call added (`booked`). A log holds one session after the other: an event of a
+start says where one begins. A session that goes on after a restart has the memory that its log tells of;
+nothing takes a label away, or makes a total smaller.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from ironcurtain.errors import AuditError
 BOOKED = "booked"
 """The event that tells of labels which an answer gave the session, before the client saw it."""
 _MARK = b'"booked":[{'
+BEGINS = {"session": "begins"}
+"""What the event of a start says where no session goes on."""
+_BEGINS = b'"session":"begins"'
 _ZERO = Decimal(0)
 
 
@@ -30,11 +34,15 @@ class SessionMemory:
     """What a session has taken in, and what its calls have added up to."""
 
     def __init__(self, booked: Iterable[Booked] = ()) -> None:
-        self._labels: Counter[str] = Counter()
-        self._sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
         self._callers: defaultdict[TotalKey, Decimal] = defaultdict(Decimal)
+        self.begin()
         for each in booked:
             self.add(each)
+
+    def begin(self) -> None:
+        """Begin a session: it has no label, and no call was counted; what callers have booked, stays."""
+        self._labels: Counter[str] = Counter()
+        self._sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
 
     @property
     def labels(self) -> frozenset[str]:
@@ -95,13 +103,19 @@ class SessionMemory:
             FileError: If it cannot be read.
         """
         try:
-            return cls(_booked_in(paths, end))
+            memory = cls()
+            for line in _lines_that_count(paths, end):
+                if begins_session(line):
+                    memory.begin()
+                for booked in booked_of(line):
+                    memory.add(booked)
         except (ChangedLineError, ValidationError, AmountError) as error:
             raise AuditError(
                 f"the memory of the session cannot be rebuilt from its log: {error}",
                 where=str(paths.path),
                 hint="Run `ironcurtain audit verify`.",
             ) from None
+        return memory
 
 
 def key_of(booked: Booked) -> TotalKey:
@@ -112,6 +126,14 @@ def key_of(booked: Booked) -> TotalKey:
 def counter_id(name: str, declared: str) -> str:
     """Return what a counter per caller is called in a store: another declaration is another counter."""
     return f"{name}:{declared}"
+
+
+def begins_session(line: Line) -> bool:
+    """Tell whether a record begins a session, in a log that may hold others before it."""
+    record = line.record
+    if not isinstance(record, EventRecord) or record.event != "start":
+        return False
+    return BEGINS.items() <= record.detail.items()
 
 
 def booked_of(line: Line) -> tuple[Booked, ...]:
@@ -125,7 +147,7 @@ def booked_of(line: Line) -> tuple[Booked, ...]:
     return ()
 
 
-def _booked_in(paths: LogPaths, end: tuple[int, str]) -> Iterable[Booked]:
+def _lines_that_count(paths: LogPaths, end: tuple[int, str]) -> Iterable[Line]:
     count, seal = 0, GENESIS
     for path in paths.segments():
         lines, _ = split_lines(read_segment(path))
@@ -135,7 +157,7 @@ def _booked_in(paths: LogPaths, end: tuple[int, str]) -> Iterable[Booked]:
                 raise opened
             count, seal = count + 1, opened.seal
             # Most lines book nothing, and are not read for it; within a text quotes are escaped.
-            if _MARK in opened.record:
-                yield from booked_of(Line.model_validate_json(data))
+            if _MARK in opened.record or _BEGINS in opened.record:
+                yield Line.model_validate_json(data)
     if (count, seal) != end:
         raise ChangedLineError("it is not what its writer verified")

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from ironcurtain.enforcement.audit.record_types import DecisionRecord, Line
-from ironcurtain.enforcement.facts.memory import booked_of
+from ironcurtain.enforcement.facts.memory import begins_session, booked_of
 from ironcurtain.enforcement.facts.totals.amounts import AmountError, add, read_total, total_text
 from ironcurtain.errors import AuditError
 from ironcurtain.system.frozen import Digest, Frozen
@@ -62,7 +62,7 @@ class SessionState(Frozen):
 
 
 def state_of(session: str, lines: Iterable[Line]) -> SessionState:
-    """Return the memory that a log tells of.
+    """Return the memory that a log tells of: that of its last session, and what callers have booked in all.
 
     Args:
         session: The log's name.
@@ -76,6 +76,9 @@ def state_of(session: str, lines: Iterable[Line]) -> SessionState:
     try:
         for line in lines:
             record = line.record
+            if begins_session(line):
+                labels.clear()
+                sums = {place: found for place, found in sums.items() if place[2] is not None}
             id_ = record.id if isinstance(record, DecisionRecord) else None
             for booked in booked_of(line):
                 if booked.add is None:

@@ -27,7 +27,7 @@ from ironcurtain.enforcement.audit.log_paths import key_id
 from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.facts.gather import FactSources
-from ironcurtain.enforcement.facts.memory import SessionMemory
+from ironcurtain.enforcement.facts.memory import BEGINS, SessionMemory
 from ironcurtain.enforcement.facts.totals.store import StoreError
 from ironcurtain.enforcement.facts.totals.store_place import StorePlace
 from ironcurtain.enforcement.facts.user.words import UserWords
@@ -141,6 +141,7 @@ async def serve(
             started = first.recorder.event("start", revision=policy.revision, observe=options.observe)
             # Our own word, not a value of a call: it says which key the digests that follow are made with.
             detail = {**started.detail, "digests_by": key_id(audit_options.key)}
+            detail |= BEGINS if options.session is None else {}
             await log.event(started.model_copy(update={"detail": detail}))
         try:
             await _serve(options, manager, served, witness, ready.loaded.mark)
@@ -270,6 +271,8 @@ async def _facts(
 ) -> DeclaredFacts:
     """Return where declared facts come from: the memory in the log, the totals where they are kept."""
     memory = await to_thread.run_sync(SessionMemory.of_log, log.paths, log.state)
+    if options.session is None:
+        memory.begin()
     place = options.state or StorePlace.parse(None)
     server = place.server()
     if server is not None:

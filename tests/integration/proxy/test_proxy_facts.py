@@ -6,7 +6,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from support.deployments.proxied import Place, text_of, until, visit_all
 from support.deployments.remembered import FACTS, ORDER, Shop, fact
 from support.projects.policies import rule
@@ -42,6 +43,8 @@ async def _no_record(client: Client, place: Place) -> None:
 async def _session_counter(client: Client, place: Place) -> None:
     results = [await client.call_tool("shop__refund", {"amount": 1}) for _ in range(4)]
     assert [bool(each.is_error) for each in results] == [False, False, False, True]
+    assert 'The count "refunds" of this session decided that: with this call it is 4.' in text_of(results[3])
+    assert place.decisions[-1]["facts"]["decisive"] == ["refunds"]
     assert [r["facts"]["values"]["refunds"] for r in place.decisions if r["tool"] == "refund"] == [1, 2, 3, 4]
 
 
@@ -117,6 +120,31 @@ def test_look_ups_book_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     for error in visit_all(shop, {"cancel": cancel}, up=["shop"]).values():
         raise error
+
+
+def test_a_session_is_one_start_of_the_proxy_unless_it_has_a_name(tmp_path: Path) -> None:
+    shop = Shop(tmp_path.resolve())
+    named = shop.command()
+    unnamed = [word for word in named if word not in {"--session", "test"}]
+
+    async def refunds(command: list[str], times: int) -> list[bool]:
+        started = StdioServerParameters(command=command[0], args=command[1:], env=shop.environment())
+        with (shop.root / "stderr").open("a") as stderr:
+            async with Client(stdio_client(started, errlog=stderr), mode="legacy", cache=None) as client:
+                assert not (await client.call_tool("shop__pay", {"amount": 1})).is_error
+                calls = [await client.call_tool("shop__refund", {"amount": 1}) for _ in range(times)]
+                return [bool(each.is_error) for each in calls]
+
+    assert anyio.run(refunds, unnamed, 4) == [False, False, False, True]
+    (log,) = shop.home.glob(".ironcurtain/audit/s-*.jsonl")
+    assert "count refunds at 4, not sent]" in shop.printed("audit", "tail", log.stem)
+    assert anyio.run(refunds, unnamed, 2) == [False, False]
+    lines = shop.printed("audit", "state", log.stem).splitlines()
+    assert lines[1].startswith("counter paid in ")  # a caller's total goes on
+    assert ": 2 (2 calls, caller " in lines[1]
+    assert lines[2:] == ["counter refunds: 2 (2 calls)"]
+    assert anyio.run(refunds, named, 2) == [False, False]
+    assert anyio.run(refunds, named, 2) == [False, True]
 
 
 def test_the_state_of_a_session_is_printed(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from mcp.shared.exceptions import MCPError
 
 from ironcurtain.decision.agent_view import AgentState, AgentView
 from ironcurtain.decision.decide import Call, Prepared, evaluate, prepare
-from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
@@ -26,6 +25,7 @@ from ironcurtain.enforcement.audit.record_types import Approval, RecordListener
 from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError, ToolResult
 from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
+from ironcurtain.enforcement.proxy.calls.decisive_counts import decisive_counts
 from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
 from ironcurtain.enforcement.proxy.calls.destination import Destination
 from ironcurtain.enforcement.proxy.calls.evaluated_call import (
@@ -37,7 +37,7 @@ from ironcurtain.enforcement.proxy.calls.evaluated_call import (
 )
 from ironcurtain.enforcement.proxy.calls.look_ups import FindTool, nowhere
 from ironcurtain.enforcement.proxy.calls.outputs import Outputs, gateway_call
-from ironcurtain.enforcement.proxy.calls.path_checks import are_near
+from ironcurtain.enforcement.proxy.calls.path_checks import prepare_slowly
 from ironcurtain.enforcement.proxy.calls.refusal import (
     admitted_again,
     failed,
@@ -50,7 +50,7 @@ from ironcurtain.enforcement.proxy.calls.refusal import (
 )
 from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.proxy.calls.sending import Sending
-from ironcurtain.enforcement.proxy.calls.turns import CallPaths, OtherProxies, Turns, UnsettledError
+from ironcurtain.enforcement.proxy.calls.turns import OtherProxies, Turns, UnsettledError
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
@@ -266,9 +266,8 @@ class Enforcer(Struct):
         except AuditError as error:
             _log.error("an answer could not be recorded", exc_info=error)
             raise RefusedError(unrecorded(view_of(evaluated, id_))) from error
-        call, tool = evaluated.call, evaluated.annotation
-        is_reading = destination.is_read_only or (tool is not None and (tool.reads or not tool.side_effects))
-        if is_reading and evaluated.parent is None:
+        if evaluated.parent is None and (destination.is_read_only or evaluated.is_read_only):
+            call = evaluated.call
             self.breaker.answered(call.server, call.tool, call.arguments, result)
         return result
 
@@ -285,8 +284,7 @@ class Enforcer(Struct):
         """
         began, since = time.perf_counter(), self.turns.mark()
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
-            current = self.policy.current
-            return EvaluatedCall(call, repeated(call, current.loaded.revision, self.breaker.most), current)
+            return repeated(call, self.policy.current, self.breaker.most)
         with self.policy.current as enforced:
             loaded, asking = enforced.loaded, enforced.asking()
             try:
@@ -294,7 +292,7 @@ class Enforcer(Struct):
                 prepared, near = (
                     (prepare(call, loaded), False)
                     if is_quick(call, loaded)
-                    else await run_blocking(partial(_prepare_slowly, call, loaded))
+                    else await run_blocking(partial(prepare_slowly, call, loaded))
                 )
                 prepare_ms = _since(began)
                 gathered, refused = None, None
@@ -305,6 +303,8 @@ class Enforcer(Struct):
                     )
                 facts_ms = _since(began) - prepare_ms
                 decision = refused if refused is not None else await evaluate(prepared, loaded, asking.ask)
+                judge = partial(evaluate, policy=loaded, ask=enforced.asking().ask)
+                counts = await decisive_counts(prepared, gathered, decision, judge)
             except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
                 return EvaluatedCall(call, failed(call, loaded.revision, error), enforced)
         phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms - facts_ms}
@@ -323,6 +323,7 @@ class Enforcer(Struct):
             principal=principal,
             parent=parent,
             gathered=gathered,
+            counts=counts,
         )
 
     async def _ask(
@@ -390,12 +391,6 @@ class Enforcer(Struct):
         self.rate.count()
         for listener in self.listeners:
             listener.decision(record)
-
-
-def _prepare_slowly(call: Call, loaded: LoadedPolicy) -> tuple[Prepared | Decision, bool]:
-    """Do steps 1 to 5, and tell whether the call's paths lie where a later look takes no time."""
-    prepared = prepare(call, loaded)
-    return prepared, isinstance(prepared, Prepared) and are_near(CallPaths.of(prepared))
 
 
 def _since(began: float) -> float:

@@ -17,6 +17,7 @@ from ironcurtain.enforcement.audit.record_types import (
 from ironcurtain.enforcement.audit.recorder import Observed
 from ironcurtain.enforcement.facts.gather import Gathered
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
+from ironcurtain.enforcement.proxy.calls.decisive_counts import DecisiveCount
 from ironcurtain.enforcement.proxy.calls.turns import CallPaths, path_resources
 from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.gateway.principal import Principal
@@ -47,6 +48,7 @@ class EvaluatedCall(Struct):
         parent: For a look-up the id of the decision that it serves.
         gathered: The declared facts that it was decided on; None where none concern it.
         is_booked: Whether what it adds to memory and totals is booked.
+        counts: The counts without which the verdict would be milder.
     """
 
     call: Call
@@ -67,6 +69,7 @@ class EvaluatedCall(Struct):
     parent: str | None = None
     gathered: Gathered | None = None
     is_booked: bool = False
+    counts: tuple[DecisiveCount, ...] = ()
 
     @property
     def escalated(self) -> bool:
@@ -87,6 +90,12 @@ class EvaluatedCall(Struct):
     def annotation(self) -> ToolAnnotation | None:
         """The called tool's annotation; None for an unknown tool."""
         return self.enforced.loaded.annotation(self.decision.server, self.decision.tool)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the called tool is annotated to change nothing."""
+        tool = self.annotation
+        return tool is not None and (tool.reads or not tool.side_effects)
 
     @property
     def relied_on(self) -> CallPaths:
@@ -127,7 +136,8 @@ class EvaluatedCall(Struct):
         at = self.gathered.at.isoformat(timespec="microseconds").replace("+00:00", "Z")
         booked = self.gathered.booked if self.is_booked else ()
         values, declared = dict(self.gathered.facts), dict(self.gathered.declared)
-        return RecordedFacts(at=at, values=values, declared=declared, booked=booked)
+        counts = tuple(each.name for each in self.counts)
+        return RecordedFacts(at=at, values=values, declared=declared, booked=booked, decisive=counts)
 
 
 def observed(evaluated: EvaluatedCall, *, is_tool: bool) -> EvaluatedCall:

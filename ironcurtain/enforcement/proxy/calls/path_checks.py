@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ironcurtain.decision.canonical.paths import ancestors
+from ironcurtain.decision.decide import Call, Prepared, prepare
+from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.enforcement.proxy.calls.turns import CallPaths
 from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.model.decision import Decision
 
 Marks = Mapping[str, os.stat_result | None]
 """What stood at each evaluated path and on the way to it; None where nothing did."""
@@ -41,6 +44,12 @@ class ElsewhereError(Exception):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
+
+
+def prepare_slowly(call: Call, loaded: LoadedPolicy) -> tuple[Prepared | Decision, bool]:
+    """Do steps 1 to 5, and tell whether the call's paths lie where a later look takes no time."""
+    prepared = prepare(call, loaded)
+    return prepared, isinstance(prepared, Prepared) and are_near(CallPaths.of(prepared))
 
 
 def are_near(paths: CallPaths) -> bool:

@@ -41,6 +41,8 @@ _WORDS: dict[str, str] = {
 def view_of(evaluated: EvaluatedCall, id_: str) -> AgentView:
     """Return what the agent is told of a refused call."""
     view = agent_view(evaluated.decision, id_, state=evaluated.state, tool=evaluated.annotation)
+    reason = "\n".join([view.reason, *(each.sentence for each in evaluated.counts)])
+    view = view.model_copy(update={"reason": reason})
     if evaluated.told:
         is_form = evaluated.decision.rule == Stage.VALIDATION.rule
         return view.model_copy(update={"reason": evaluated.told, "arguments_may_help": is_form})
@@ -101,10 +103,11 @@ def not_booked(evaluated: EvaluatedCall, why: str) -> EvaluatedCall:
     return replace(evaluated, decision=decision, approval=_void(evaluated), state="denied", forwarded=False)
 
 
-def repeated(call: Call, revision: str, most: int) -> Decision:
+def repeated(call: Call, enforced: PolicyInstance, most: int) -> EvaluatedCall:
     """Refuse a call that came more than `most` times."""
     reason = f"The same call came more than {most} times within {repeated_calls.WINDOW:g} seconds."
-    return _denied(call, revision, ReservedRule.REPEATED_CALL, reason)
+    decision = _denied(call, enforced.loaded.revision, ReservedRule.REPEATED_CALL, reason)
+    return EvaluatedCall(call, decision, enforced)
 
 
 def failed(call: Call, revision: str, error: Exception) -> Decision:

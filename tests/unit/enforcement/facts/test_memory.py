@@ -13,7 +13,7 @@ from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
 from ironcurtain.enforcement.audit.reader import read_records
 from ironcurtain.enforcement.audit.record_types import Booked, DecisionRecord, EventRecord, RecordedFacts
-from ironcurtain.enforcement.facts.memory import BOOKED, SessionMemory, key_of
+from ironcurtain.enforcement.facts.memory import BEGINS, BOOKED, SessionMemory, key_of
 from ironcurtain.enforcement.facts.memory_report import state_lines, state_of
 from ironcurtain.errors import AuditError
 from ironcurtain.system.frozen import JsonValue
@@ -54,6 +54,20 @@ def test_a_label_that_an_answer_gave_is_there_after_a_restart(tmp_path: Path) ->
     booked: list[JsonValue] = [PRIVATE.model_dump(mode="json")]
     event = EventRecord(time=TIME, event=BOOKED, detail={"decision": "00", "booked": booked})
     assert SessionMemory.of_log(*written(tmp_path, decided(0), event)).has("private")
+
+
+def test_a_session_that_begins_has_what_its_callers_booked_and_nothing_else(tmp_path: Path) -> None:
+    sent, start = Booked(fact="sent", add="1"), EventRecord(time=TIME, event="start", detail={**BEGINS})
+    place, end = written(tmp_path, booking(0, PAID, PRIVATE, sent), start, booking(1, PAID, sent))
+    memory = SessionMemory.of_log(place, end)
+    assert (memory.labels, memory.total("sent", ""), memory.least(key_of(PAID))) == (set(), 1, Decimal("0.2"))
+    state = state_of("work", read_records(place))
+    assert (state.labels, [each.calls for each in state.totals]) == ((), [2, 1])
+
+
+def test_no_argument_begins_a_session(tmp_path: Path) -> None:
+    record = decided(1).model_copy(update={"arguments": {"event": "start", "detail": {**BEGINS}, **BEGINS}})
+    assert SessionMemory.of_log(*written(tmp_path, booking(0, PRIVATE), record)).has("private")
 
 
 def test_what_an_argument_says_books_nothing(tmp_path: Path) -> None:
