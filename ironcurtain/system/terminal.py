@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import sys
 import termios
+import time
 import tty
 from collections.abc import Iterator
 from typing import TextIO
@@ -28,6 +30,8 @@ _KEYS = {
 }
 """What keys send that mean something here; an end of input leaves."""
 _ESCAPE = b"\x1b"
+_TURN = 0.2
+"""Seconds of one wait: an interrupt that comes just before a wait begins is raised when it ends."""
 
 
 def is_there() -> bool:
@@ -66,6 +70,7 @@ def asks(question: str) -> str:
     """
     drop_what_was_typed()
     click.echo(f"{question}\n> ", nl=False, err=True)
+    _is_typed(None)
     return sys.stdin.readline().strip()
 
 
@@ -90,9 +95,18 @@ def keys() -> Iterator[None]:
 def key(seconds: float | None) -> str | None:
     """Return the key that is typed within some seconds; None for none, and for one without a meaning here."""
     descriptor = sys.stdin.fileno()
-    if not select.select([descriptor], [], [], seconds)[0]:
+    if not _is_typed(seconds):
         return None
     sent = os.read(descriptor, 1)
     if sent == _ESCAPE and select.select([descriptor], [], [], 0)[0]:
         sent += os.read(descriptor, 2)
     return _KEYS.get(sent)
+
+
+def _is_typed(seconds: float | None) -> bool:
+    """Wait until something can be read, for so many seconds at most; tell whether it can."""
+    end = math.inf if seconds is None else time.monotonic() + seconds
+    while not select.select([sys.stdin], [], [], max(0.0, min(_TURN, end - time.monotonic())))[0]:
+        if time.monotonic() >= end:
+            return False
+    return True
