@@ -16,9 +16,10 @@ from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailed
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import LastWords, cause, parameters
 from ironcurtain.servers.launching import ServerLauncher
+from ironcurtain.servers.session_lists import is_of_handshake, read_list
 from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.servers.tool_lists.listed_tool import TOOLS, read_tools
 from ironcurtain.servers.tool_lists.listing import DEFAULT_TIMEOUT
-from ironcurtain.servers.tool_lists.session import MAX_PAGES
 from ironcurtain.servers.tools import ToolListing
 from ironcurtain.servers.unchecked_call import call_unchecked
 from ironcurtain.system import json_text
@@ -87,16 +88,10 @@ async def _check_listed(
     client: Client, server: str, tool: str, is_expected: Callable[[ToolListing], bool]
 ) -> None:
     """Refuse a tool that is not listed as expected: each start of a server can list another one."""
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        page = await client.list_tools(cursor=cursor, cache_mode="bypass")
-        for listed in page.tools:
-            told = listed.model_dump(mode="json", by_alias=True, exclude_none=True)
-            if listed.name == tool and is_expected(ToolListing.of(told)):
-                return
-        cursor = page.next_cursor
-        if cursor is None:
-            break
+    listed, _ = await read_list(client.session, TOOLS, seconds=DEFAULT_TIMEOUT)
+    tools, _ = read_tools(listed, of_handshake=is_of_handshake(client.session))
+    if any(each.name == tool and is_expected(each) for each in tools):
+        return
     raise ServerFailedError(
         f"the tool {quoted(tool)} is another one whenever the server is started; it was not called",
         where=server,

@@ -6,14 +6,13 @@ Lists are also saved (`ironcurtain tools SERVER > FILE`), for servers that canno
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ironcurtain.errors import IronCurtainError, ServerFailedError, raise_all
+from ironcurtain.errors import ServerFailedError, raise_all
 from ironcurtain.model.metaschema import schema_fault
 from ironcurtain.model.plain_schemas import DIALECTS
 from ironcurtain.model.varying import Varying, settled, texts_of
@@ -103,6 +102,7 @@ def _references(node: JsonValue, *, names: bool = False) -> Iterator[str]:
 _TOOL_NAME = re.compile(r"(?!mcp/)[A-Za-z0-9_.:/-]{1,128}\Z")
 MAX_TOOLS = 1_000
 """How many tools of one server are read."""
+_MOST_TOLD = 10
 
 
 class ToolListing(Frozen):
@@ -177,10 +177,12 @@ class ListedServer(AbstractStruct, Sequence[ToolListing]):
     Attributes:
         tools: The tools.
         beside: The rest; None where it was not read.
+        problems: What is wrong with the entries of its lists that are left out, in plain words.
     """
 
     tools: tuple[ToolListing, ...] = ()
     beside: ToldBeside | None = None
+    problems: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of tools."""
@@ -206,7 +208,7 @@ class ListedServer(AbstractStruct, Sequence[ToolListing]):
     def settled(self, varying: Sequence[Varying]) -> ListedServer:
         """Return the server with its texts that vary as they were recorded."""
         beside = self.beside.settled(varying) if self.beside is not None else None
-        return ListedServer(tuple(tool.settled(varying) for tool in self.tools), beside)
+        return ListedServer(tuple(tool.settled(varying) for tool in self.tools), beside, self.problems)
 
 
 Tools = dict[str, ListedServer]
@@ -220,40 +222,44 @@ def tool_digest(tool: ToolListing) -> str:
     )
 
 
-def check_tools(
-    server: str, tools: Iterable[ToolListing], known: Collection[str] = ()
-) -> list[IronCurtainError]:
-    """Return what makes a server's tool list unusable: bad or repeated names, schemas that are none.
+def usable_tools(
+    tools: Iterable[ToolListing], known: Collection[str] = (), between: Callable[[], object] = lambda: None
+) -> tuple[tuple[ToolListing, ...], list[str]]:
+    """Return the tools that can be used, and what is wrong with those left out.
 
     Args:
-        server: What the errors name.
-        tools: The list.
+        tools: The list; a tool that is listed again, the same in all that is told of it, is one tool.
         known: Digests of tools whose schemas were looked at before, which costs more than all the rest.
+        between: Called before each tool is looked at.
     """
-    listed = list(tools)
-    if len(listed) > MAX_TOOLS:
-        return [
-            ServerFailedError(f"lists {len(listed):,} tools; at most {MAX_TOOLS:,} are read", where=server)
-        ]
-    problems = [
-        f"lists two tools named {quoted(name)}"
-        for name, count in sorted(Counter(tool.name for tool in listed).items())
-        if count > 1
-    ]
-    problems += [
-        f"lists a tool named {quoted(tool.name)}; names are of letters, digits and _ . : / - (at most 128), "
-        "and none begins with mcp/"
-        for tool in listed
-        if not _TOOL_NAME.match(tool.name)
-    ]
-    for tool in (each for each in listed if not known or tool_digest(each) not in known):
-        problem = schema_problem(tool.input_schema)
-        if problem:
-            problems.append(f"the input schema of {quoted(tool.name)} is no usable JSON Schema: {problem}")
-    return [
-        ServerFailedError(f"the server {problem}" if problem.startswith("lists") else problem, where=server)
-        for problem in problems
-    ]
+    first: dict[str, ToolListing] = {}
+    problems: dict[str, str] = {}
+    for tool in tools:
+        if first.setdefault(tool.name, tool) != tool:
+            problems[tool.name] = f"two tools are named {quoted(tool.name)}: both are left out"
+    for name, tool in first.items():
+        between()
+        if name not in problems and (problem := _problem(tool, known)):
+            problems[name] = f"the tool {quoted(name)} is left out: {problem}"
+    return tuple(tool for name, tool in first.items() if name not in problems), [*problems.values()]
+
+
+def _problem(tool: ToolListing, known: Collection[str]) -> str:
+    if not _TOOL_NAME.match(tool.name):
+        return "names are of letters, digits and _ . : / - (at most 128), and none begins with mcp/"
+    problem = None if known and tool_digest(tool) in known else schema_problem(tool.input_schema)
+    return f"its input schema is no usable JSON Schema: {problem}" if problem else ""
+
+
+def few(problems: Sequence[str]) -> tuple[str, ...]:
+    """Return the first of some problems, and how many more there are."""
+    more = len(problems) - _MOST_TOLD
+    return (*problems[:_MOST_TOLD], *([f"and {more:,} more like these"] if more > 0 else []))
+
+
+def left_out(tools: Tools) -> list[str]:
+    """Return, for who reads lists of servers, a sentence for each entry of them that is left out."""
+    return [f"server {name}: {problem}" for name, server in tools.items() for problem in server.problems]
 
 
 class _SavedTool(BaseModel):
@@ -281,7 +287,7 @@ class SavedTools(BaseModel):
 
 
 def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> ListedServer:
-    """Read a saved tool list, held to the same rules as a live one; `known` as in `check_tools`.
+    """Read a saved tool list, held to the same rules as a live one; `known` as in `usable_tools`.
 
     Raises:
         FileError, FormatError: If the file is no tool list.
@@ -299,10 +305,13 @@ def read_saved_tools(server: str, path: Path, known: Collection[str] = ()) -> Li
         )
         for tool in saved.tools
     )
-    raise_all(check_tools(f"{server} ({path})", tools, known))
+    usable, problems = usable_tools(tools, known)
+    raise_all([ServerFailedError(problem, where=f"{server} ({path})") for problem in problems])
+    if len(usable) > MAX_TOOLS:
+        raise ServerFailedError(f"more than {MAX_TOOLS:,} tools", where=f"{server} ({path})")
     if saved.instructions is None or saved.prompts is None:
-        return ListedServer(tools)
-    return ListedServer(tools, ToldBeside(instructions=saved.instructions, prompts=saved.prompts))
+        return ListedServer(usable)
+    return ListedServer(usable, ToldBeside(instructions=saved.instructions, prompts=saved.prompts))
 
 
 def saved_document(server: ListedServer) -> dict[str, JsonValue]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
-import mcp_types as types
 import pytest
 from anyio import to_thread
 from bench.figures import Figures, measure, measure_async
@@ -129,8 +129,8 @@ def test_starting_with_a_thousand_tools(figures: Figures) -> None:
         ]
         gateway = Gateway("many", tools)
         gateway.check()
-        listed = [types.Tool.model_validate(each, by_name=False) for each in gateway.listings()]
-        found = anyio.run(to_thread.run_sync, inventory_of, "many", listed)
+        read = partial(inventory_of, gateway.listings(), of_handshake=True)
+        found = anyio.run(to_thread.run_sync, read)
         assert len(found.tools) == 1_000
 
     def models_alone() -> None:

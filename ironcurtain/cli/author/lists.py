@@ -179,19 +179,22 @@ def refresh(
 
 def _list_context(project: Project, confirm: Sequence[str], *, ask_again: bool) -> ListContext:
     from ironcurtain.cli.author.authoring import project_clauses
-    from ironcurtain.cli.run.fetching import server_launcher
+    from ironcurtain.cli.run.fetching import say, server_launcher
     from ironcurtain.compiler.lists.resolve import ListContext
     from ironcurtain.decision.comparison import as_annotated
     from ironcurtain.decision.roles import Registry
     from ironcurtain.model.annotations import Annotations
     from ironcurtain.servers.permitted import project_servers
     from ironcurtain.servers.tool_lists.listing import list_tools
+    from ironcurtain.servers.tools import left_out
     from ironcurtain.system.files import load
 
     servers, launcher = project_servers(project.path("servers")), server_launcher()
     file = project.path("output") / "tool-annotations.json"
     annotations = load(file, Annotations) if file.exists() else None
     tools = list_tools(servers, launcher)
+    for sentence in left_out(tools):
+        say(sentence)
     return ListContext(
         servers=servers,
         tools=as_annotated(tools, annotations) if annotations is not None else tools,

@@ -75,12 +75,15 @@ def command(
     from ironcurtain.enforcement.proxy.surroundings import list_as_proxied
     from ironcurtain.servers.permitted import project_servers
     from ironcurtain.servers.tool_lists.published import recorded_servers
+    from ironcurtain.servers.tools import left_out
 
     policy = read_policy(bundle, config, scenarios, **trust)
     configured = project_servers(Path(servers) if servers is not None else policy.project.path("servers"))
     live, failed = list_as_proxied(
         policy.bundle, policy.place, configured, say, sandbox=sandbox, only=only or None, timeout=timeout
     )
+    for sentence in left_out(live):
+        say(sentence)
     recorded = recorded_servers(policy.place.parent, live)
     report = drift(PolicyContent.of(policy.bundle), live, text_findings, recorded)
     if report.tools:

@@ -109,6 +109,7 @@ def add(
     from ironcurtain.servers.fetched.lock import read_lock, with_fetched
     from ironcurtain.servers.permitted import permit as permit_servers
     from ironcurtain.servers.tool_lists.listing import list_tools
+    from ironcurtain.servers.tools import left_out
 
     project = read_project(config)
     entry = entry_of(words, env, cwd)
@@ -130,6 +131,8 @@ def add(
         permit_servers(config_, [name])
     tools = list_tools(config_, server_launcher(), only=[name], timeout=timeout)
     _say(f"read: {counted(len(tools[name]), 'tool')} of {name}")
+    for sentence in left_out(tools):
+        _say(sentence)
     if write_down(project, name, entry, fetched):
         _say(f"written: {name} in {file.name}")
     with spending(max_cost) as ledger:

@@ -59,15 +59,17 @@ def command(*, server: str, servers: str, timeout: float, sample: tuple[str, str
     \b
     Exit: 0 printed or kept, 2 wrong configuration or sample, 3 the server failed.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.run.fetching import server_launcher
+    from ironcurtain.cli.run.fetching import say, server_launcher
     from ironcurtain.servers.permitted import project_servers
     from ironcurtain.servers.tool_lists.listing import list_tools
-    from ironcurtain.servers.tools import saved_document
+    from ironcurtain.servers.tools import left_out, saved_document
 
     config = project_servers(Path(servers))
     for note in config.notes:
         click.echo(f"note: {note}", err=True)
     listed = list_tools(config, server_launcher(), only=[server], saved=sample is not None, timeout=timeout)
+    for sentence in left_out(listed):
+        say(sentence)
     tools = listed[server]
     if sample is None:
         print_json(saved_document(tools))

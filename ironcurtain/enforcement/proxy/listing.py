@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
-from pydantic import BaseModel, ValidationError
 
 from ironcurtain.decision.decide import is_drifted
 from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
@@ -25,7 +24,10 @@ from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamMana
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.gateway.principal import Principal
+from ironcurtain.servers.connect import cause
 from ironcurtain.servers.endpoint_names import endpoint_name, full_name
+from ironcurtain.servers.tool_lists.listed_tool import PROMPTS, RESOURCES, TEMPLATES, ListKind, read_entries
+from ironcurtain.servers.tools import ToolListing
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
     from ironcurtain.analysis.narrowing.report import NarrowedTool, Narrowing
     from ironcurtain.policy import Policy
 
-_MAX_PAGES = 100
 _MOST_NAMED = 20
 _NARROWING_PATIENCE = 5.0
 
-P = TypeVar("P", bound=BaseModel)
+Told = dict[str, JsonValue]
+"""All that a client is told of a tool, prompt, resource or template, as the protocol writes it."""
 
 
 class NarrowedTools:
@@ -109,7 +111,7 @@ class Listing:
         self._owners: dict[str, str] = {}
         self._templates: list[tuple[re.Pattern[str], str]] = []
 
-    async def tools(self, principal: Principal | None = None) -> list[types.Tool]:
+    async def tools(self, principal: Principal | None = None) -> list[Told]:
         """Return the tools that could be allowed or escalated, named as clients see them.
 
         Args:
@@ -118,7 +120,7 @@ class Listing:
         self._manager.note_listed()
         await self._manager.tried()
         await self._narrowed.settled()
-        shown: list[types.Tool] = []
+        shown: list[Told] = []
         enforcer = self._manager.enforcer
         for server, upstream in self._manager.upstreams.items():
             await upstream.settled()
@@ -126,12 +128,10 @@ class Listing:
             for name, tool in inventory.tools.items():
                 schema = self._shown_schema(server, tool, inventory)
                 if schema is not None and enforcer.admission.offers(server, name, principal):
-                    told = {
-                        "name": endpoint_name(server, name),
-                        "input_schema": schema,
-                        "output_schema": enforcer.outputs.schema(server, name, tool.output_schema),
-                    }
-                    shown.append(tool.model_copy(update=told))
+                    output = enforcer.outputs.schema(server, name, tool.output_schema)
+                    told = {**(tool.told or {}), "name": endpoint_name(server, name), "inputSchema": schema}
+                    told.pop("outputSchema", None)
+                    shown.append(told if output is None else {**told, "outputSchema": output})
         return shown
 
     def count(self, server: str) -> tuple[int, int, tuple[str, ...]]:
@@ -149,7 +149,7 @@ class Listing:
         known = self._manager.enforcer.policy.current.loaded.annotation(server, tool)
         return known is not None and not is_drifted(known, inventory.digests[tool], inventory.listings[tool])
 
-    def _shown_schema(self, server: str, tool: types.Tool, inventory: ToolInventory) -> dict[str, Any] | None:
+    def _shown_schema(self, server: str, tool: ToolListing, inventory: ToolInventory) -> Told | None:
         """Return the input schema to show; None for a tool of which no call could be permitted."""
         if self._manager.enforcer.observe:
             return tool.input_schema
@@ -162,17 +162,18 @@ class Listing:
             tool.input_schema if narrowed is None or narrowed.input_schema is None else narrowed.input_schema
         )
 
-    async def prompts(self) -> list[types.Prompt]:
+    async def prompts(self) -> list[Told]:
         """Return all prompts that are what was annotated, named `server__prompt`."""
-        found: dict[str, list[types.Prompt]] = {}
-        async for server, prompt in self._all("prompts", types.ListPromptsRequest, types.Prompt):
-            found.setdefault(server, []).append(prompt)
-        hidden = {server: await self._hidden_prompts(server, prompts) for server, prompts in found.items()}
+        found = await self._all(PROMPTS)
+        hidden = {
+            server: await self._manager.withheld.hidden_prompts(server, listed)
+            for server, listed in found.items()
+        }
         return [
-            prompt.model_copy(update={"name": full_name(server, prompt.name)})
-            for server, prompts in found.items()
-            for prompt in prompts
-            if prompt.name not in hidden[server]
+            {**prompt, "name": full_name(server, str(prompt["name"]))}
+            for server, listed in found.items()
+            for prompt in listed
+            if prompt["name"] not in hidden[server]
         ]
 
     async def hides_prompt(self, server: str, name: str) -> bool:
@@ -180,33 +181,28 @@ class Listing:
         annotated = self._manager.withheld.annotated(server)
         if annotated is None or annotated.prompts is None or self._manager.enforcer.observe:
             return False
-        found = self._all("prompts", types.ListPromptsRequest, types.Prompt, only=server)
-        prompts = [prompt async for _, prompt in found]
-        listed = {prompt.name for prompt in prompts}
-        return name not in listed or name in await self._hidden_prompts(server, prompts)
+        listed = (await self._all(PROMPTS, only=server)).get(server, ())
+        hidden = await self._manager.withheld.hidden_prompts(server, listed)
+        return name in hidden or all(prompt["name"] != name for prompt in listed)
 
-    async def _hidden_prompts(self, server: str, prompts: list[types.Prompt]) -> frozenset[str]:
-        told = [prompt.model_dump(mode="json", by_alias=True, exclude_none=True) for prompt in prompts]
-        return await self._manager.withheld.hidden_prompts(server, told)
-
-    async def resources(self) -> list[types.Resource]:
+    async def resources(self) -> list[Told]:
         """Return all resources under their own URIs; of two servers with one URI, the first one has it."""
-        listed: list[types.Resource] = []
-        async for server, resource in self._all("resources", types.ListResourcesRequest, types.Resource):
-            if self._owners.setdefault(str(resource.uri), server) == server:
-                listed.append(resource)
-        return listed
-
-    async def templates(self) -> list[types.ResourceTemplate]:
-        """Return all resource templates."""
-        listed = [
-            each
-            async for each in self._all(
-                "resourceTemplates", types.ListResourceTemplatesRequest, types.ResourceTemplate
-            )
+        return [
+            resource
+            for server, listed in (await self._all(RESOURCES)).items()
+            for resource in listed
+            if self._owners.setdefault(str(resource["uri"]), server) == server
         ]
-        self._templates = [(_pattern(template.uri_template), server) for server, template in listed]
-        return [template for _, template in listed]
+
+    async def templates(self) -> list[Told]:
+        """Return all resource templates."""
+        found = await self._all(TEMPLATES)
+        self._templates = [
+            (_pattern(str(template["uriTemplate"])), server)
+            for server, listed in found.items()
+            for template in listed
+        ]
+        return [template for listed in found.values() for template in listed]
 
     async def owner(self, uri: str) -> str | None:
         """Return the server that has a resource (or a template of exactly this text)."""
@@ -224,41 +220,30 @@ class Listing:
         having = [name for name, up in self._manager.upstreams.items() if _has(up, "resources")]
         return having[0] if len(having) == 1 else None
 
-    async def _all(
-        self, key: str, request: Callable[..., types.ClientRequest], kind: type[P], *, only: str = ""
-    ) -> AsyncIterator[tuple[str, P]]:
-        """Yield what every server, or one, lists, once tried; a server that fails to adds nothing."""
+    async def _all(self, kind: ListKind, *, only: str = "") -> dict[str, tuple[Told, ...]]:
+        """Return what every server, or one, lists, once tried; a server that fails to adds nothing."""
         await self._manager.tried(*([only] if only else []))
-        for name, upstream in self._manager.upstreams.items():
-            if (only and name != only) or not _has(upstream, "prompts" if key == "prompts" else "resources"):
+        found: dict[str, tuple[Told, ...]] = {}
+        for name, upstream in self._manager.processes.items():
+            if (only and name != only) or not _has(upstream, "prompts" if kind is PROMPTS else "resources"):
                 continue
             try:
-                for item in await _pages(upstream, key, request):
-                    yield name, kind.model_validate(item, by_name=False)
-            except (MCPError, UpstreamError, ValidationError) as error:
-                self._manager.say(f"server {name}: its {key} cannot be listed ({type(error).__name__})")
+                listed, cut = await upstream.read_list(kind)
+            except (MCPError, UpstreamError) as error:
+                is_none = isinstance(error, MCPError) and error.error.code == types.METHOD_NOT_FOUND
+                problems: tuple[str, ...] = (
+                    () if is_none else (f"{kind.method} cannot be read: {cause(error)}",)
+                )
+            else:
+                found[name], wrong = await run_blocking(partial(read_entries, kind, listed))
+                problems = cut + wrong
+            self._manager.withheld.note(name, kind.method, problems)
+        return found
 
 
 def _named(tools: Sequence[str]) -> str:
     more = len(tools) - _MOST_NAMED
     return ", ".join(map(visible, tools[:_MOST_NAMED])) + (f" and {more:,} more" if more > 0 else "")
-
-
-async def _pages(
-    upstream: Upstream | LocalServer, key: str, request: Callable[..., types.ClientRequest]
-) -> list[JsonValue]:
-    items: list[JsonValue] = []
-    cursor: str | None = None
-    for _ in range(_MAX_PAGES):
-        page = await upstream.request(request(params=types.PaginatedRequestParams(cursor=cursor)))
-        listed, more = page.get(key, []), page.get("nextCursor")
-        if not isinstance(listed, list) or not isinstance(more, str | None):
-            raise UpstreamError("the server's answer is not of the protocol")
-        items += listed
-        if more is None:
-            break
-        cursor = more
-    return items
 
 
 def _has(upstream: Upstream | LocalServer, what: str) -> bool:

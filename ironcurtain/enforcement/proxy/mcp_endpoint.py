@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from importlib.metadata import version
-from typing import Any, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
@@ -28,7 +28,7 @@ from ironcurtain.enforcement.proxy.calls.server_requests import (
     ServerRequest,
     ToolCall,
 )
-from ironcurtain.enforcement.proxy.listing import Listing
+from ironcurtain.enforcement.proxy.listing import Listing, Told
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.transport.direct_calls import DirectCalls
@@ -40,11 +40,13 @@ from ironcurtain.enforcement.proxy.upstream.upstream_manager import (
     GREETING_PATIENCE,
     UpstreamManager,
 )
+from ironcurtain.servers.tool_lists.listed_tool import PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted
 
 Context = ServerRequestContext[Any, Any]
+T = TypeVar("T")
 
 _UNCACHED = CacheHint(ttl_ms=0, scope="private")
 
@@ -68,6 +70,12 @@ class McpEndpoint:
         self._clients, self._held = clients, held
         self._listen = ListenHandler(clients.bus)
         self.direct = DirectCalls(self._call)
+        self._lists: dict[str, tuple[str, Callable[[Context], Awaitable[list[Told]]]]] = {
+            TOOLS.method: (TOOLS.member, self._tools),
+            PROMPTS.method: (PROMPTS.member, self._prompts),
+            RESOURCES.method: (RESOURCES.member, self._resources),
+            TEMPLATES.method: (TEMPLATES.member, self._templates),
+        }
 
     def server(self) -> Server[Any]:
         """Return the server to run over a transport."""
@@ -75,12 +83,12 @@ class McpEndpoint:
             "ironcurtain",
             version=version("ironcurtain"),
             cache_hints={"resources/read": _UNCACHED},
-            on_list_tools=self._list_tools,
+            on_list_tools=_empty(types.ListToolsResult(tools=[])),
             on_call_tool=self._call_tool,  # type: ignore[arg-type] # results pass through as they came
-            on_list_prompts=self._list_prompts,
+            on_list_prompts=_empty(types.ListPromptsResult(prompts=[])),
             on_get_prompt=self._get_prompt,  # type: ignore[arg-type]
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
+            on_list_resources=_empty(types.ListResourcesResult(resources=[])),
+            on_list_resource_templates=_empty(types.ListResourceTemplatesResult(resource_templates=[])),
             on_read_resource=self._read_resource,  # type: ignore[arg-type]
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
@@ -115,6 +123,11 @@ class McpEndpoint:
             if level in get_args(types.LoggingLevel):
                 await self._want_logs(cast("types.LoggingLevel", level))
         result = await call_next(ctx)
+        if ctx.method in self._lists:
+            # The SDK takes what the protocol does not know out of what handlers return.
+            assert isinstance(result, dict)  # noqa: S101 - the SDK's own serialization
+            member, entries = self._lists[ctx.method]
+            return {**result, member: await entries(ctx)}
         if ctx.method == "notifications/initialized":
             self._clients.arrived(ctx).ready.set()
             self.direct.follow(ctx.session)
@@ -157,18 +170,17 @@ class McpEndpoint:
 
     # -- lists ----------------------------------------------------------------------------------
 
-    async def _list_tools(self, context: Context, _params: object) -> types.ListToolsResult:
-        principal = self._enforcer.principal_of(ClientRequest(context))
-        return types.ListToolsResult(tools=await self._listing.tools(principal))
+    async def _tools(self, context: Context) -> list[Told]:
+        return await self._listing.tools(self._enforcer.principal_of(ClientRequest(context)))
 
-    async def _list_prompts(self, _context: Context, _params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=await self._listing.prompts())
+    async def _prompts(self, _context: Context) -> list[Told]:
+        return await self._listing.prompts()
 
-    async def _list_resources(self, _context: Context, _params: object) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=await self._listing.resources())
+    async def _resources(self, _context: Context) -> list[Told]:
+        return await self._listing.resources()
 
-    async def _list_templates(self, _context: Context, _params: object) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=await self._listing.templates())
+    async def _templates(self, _context: Context) -> list[Told]:
+        return await self._listing.templates()
 
     # -- what is decided ------------------------------------------------------------------------
 
@@ -345,6 +357,15 @@ class _Unsent(Destination):
         if alone is not None:
             raise UpstreamError("the server that runs does not see it, so nobody can be told of its changes")
         return {}
+
+
+def _empty(result: T) -> Callable[[Context, Any], Awaitable[T]]:
+    """Return a handler of a list, whose entries are put in where nothing is taken out of them any more."""
+
+    async def handle(_context: Context, _params: object) -> T:
+        return result
+
+    return handle
 
 
 def _for_era(context: Context, result: ServerResult) -> ServerResult:

@@ -1,4 +1,4 @@
-"""What clients do not get of a server, since it is not what was annotated: said once, kept for `status`."""
+"""What clients do not get of a server, as what is not what was annotated: said once, kept for `status`."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ class Withheld:
         return "" if not self._observe and any(of_instructions(self.annotated(server), text)) else text
 
     async def look(self, server: str, inventory: ToolInventory, instructions: str) -> None:
-        """Compare a server's tools and instructions with what was annotated."""
+        """Compare a server's tools and instructions with what was annotated; say which are left out."""
+        self.note(server, "tools/list", inventory.problems)
         annotated = self.annotated(server)
-        live = ListedServer(tuple(inventory.listed.values()))
+        live = ListedServer(tuple(inventory.tools.values()))
 
         def differing(recorded: ListedServer | None) -> list[Deviation]:
             tools = compare(annotated, live, recorded)
@@ -77,14 +78,20 @@ class Withheld:
         if any(each.kind == "changed" for each in found):
             recorded = await run_blocking(partial(recorded_server, self._published, server))
             found = await run_blocking(lambda: [*differing(recorded)])
-        sentences = tuple(_sentences(server, found))
-        self._sentences[server, what] = sentences
+        self._keep(server, what, _sentences(server, found))
+        return found
+
+    def note(self, server: str, what: str, problems: Sequence[str]) -> None:
+        """Say, once, what is wrong with a list of a server, or with entries of it that are left out."""
+        self._keep(server, what, [f"server {server}: {problem}" for problem in problems])
+
+    def _keep(self, server: str, what: str, sentences: Sequence[str]) -> None:
+        self._sentences[server, what] = tuple(sentences)
         for sentence in [each for each in sentences if each not in self._said]:
             self._said.add(sentence)
             self._say(sentence)
         if len(self._said) > _MOST_KEPT:
             self._said.clear()
-        return found
 
 
 def _sentences(server: str, found: Sequence[Deviation]) -> list[str]:

@@ -41,7 +41,7 @@ from ironcurtain.servers.endpoint_names import renamed_tools
 from ironcurtain.servers.permitted import project_servers
 from ironcurtain.servers.tool_lists.listing import list_reachable
 from ironcurtain.servers.tool_lists.published import recorded_servers
-from ironcurtain.servers.tools import Tools
+from ironcurtain.servers.tools import ListedServer, Tools
 from ironcurtain.system.extras import need
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.secret_forms.hiding import words_without_secrets
@@ -127,9 +127,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
         live, broken = _uncontained(installation, config)
     for name in config.servers:
         if name in live:
-            yield Diagnosis.ok(
-                f"servers/{name}", f"{_lists(config, name)} {counted(len(live[name]), 'tool')}"
-            )
+            yield from _listed(config, name, live[name])
         elif name not in broken and (unfetched := _unfetched(config, name)) is not None:
             yield from failed(f"servers/{name}", unfetched)
         elif name not in broken:
@@ -145,6 +143,14 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
     yield from what_stands_open(config, Path.home())
     yield from _reach(installation, config)
     yield from _tried(told, config.path, str(Path.home().resolve()))
+
+
+def _listed(config: ServerConfig, name: str, server: ListedServer) -> Iterator[Diagnosis]:
+    """Tell how many tools a server lists, and of each entry of its lists that is left out."""
+    yield Diagnosis.ok(f"servers/{name}", f"{_lists(config, name)} {counted(len(server), 'tool')}")
+    fix = "The others are offered. Tell whoever makes the server, or take another version of it."
+    for problem in server.problems:
+        yield Diagnosis.warn(f"servers/{name}", problem, fix)
 
 
 def _renamed(live: Tools) -> Iterator[Diagnosis]:

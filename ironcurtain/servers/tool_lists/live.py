@@ -15,7 +15,7 @@ from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, first_of, parameters
 from ironcurtain.servers.launching import ServerLauncher, Start
 from ironcurtain.servers.tool_lists.session import ClientSide, ServerAnswerError, open_session
-from ironcurtain.servers.tools import ListedServer, Tools, check_tools
+from ironcurtain.servers.tools import ListedServer, Tools
 from ironcurtain.system.text import visible
 
 Outcome = tuple[list[IronCurtainError], ListedServer]
@@ -120,9 +120,7 @@ async def _list_one(
             start(name, program, words.line, words.end, partial(open_session, client=client)) as session,
         ):
             listener.running(name)
-            server = await session.list_server()
-            errors = check_tools(name, server)
-            listener.listed(name, (errors, ListedServer() if errors else server))
+            listener.listed(name, ([], await session.list_server()))
     except TimeoutError:
         failed = words.failed(name, f"gave no tool list within {seconds:g} seconds")
     except IronCurtainError as error:

@@ -12,7 +12,7 @@ from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.listing import LiveReader, is_started, list_tools
 from ironcurtain.servers.tool_lists.live import list_each
 from ironcurtain.servers.tool_lists.published import DIRECTORY
-from ironcurtain.servers.tools import Tools
+from ironcurtain.servers.tools import Tools, left_out
 from ironcurtain.system.structs import replace
 
 
@@ -57,7 +57,8 @@ def list_or_recorded(
         config: The servers.
         launcher: Starts the live ones.
         output: The published directory.
-        say: Told in one line what was read from files, and what was not checked therefore.
+        say: Told what was read from files, and what was not checked therefore; and each entry of a list
+            that is left out.
         only: Names of the servers to read; all by default.
         saved: Prefer a server's saved `tools` file where it has one.
         read: Reads the lists of the live ones.
@@ -68,7 +69,7 @@ def list_or_recorded(
     """
     names = sorted(config.servers if only is None else only)
     try:
-        return list_tools(config, launcher, only=names, saved=saved, read=read)
+        tools = list_tools(config, launcher, only=names, saved=saved, read=read)
     except SandboxMissingError as missing:
         held = [name for name in names if _is_held(config.servers[name], saved=saved)]
         files = _files(config, held, output)
@@ -80,7 +81,9 @@ def list_or_recorded(
             f"{missing.what}; so the tools of {', '.join(held)} were read from saved lists, or those that "
             "the last compile recorded, and not compared with the servers"
         )
-        return tools
+    for sentence in left_out(tools):
+        say(sentence)
+    return tools
 
 
 def _is_held(server: Server, *, saved: bool) -> bool:

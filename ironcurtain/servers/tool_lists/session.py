@@ -14,7 +14,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -23,8 +23,9 @@ from pydantic_core import from_json, to_json
 
 from ironcurtain.servers.server_pipes import ServerPipes, open_pipes
 from ironcurtain.servers.server_process import ServerProcess
-from ironcurtain.servers.tool_lists.listed_tool import PromptPage, StatelessPage, ToolPage
-from ironcurtain.servers.tools import ListedServer, ToldBeside, ToolListing
+from ironcurtain.servers.tool_lists.listed_tool import PROMPTS, TOOLS, read_entries, read_tools
+from ironcurtain.servers.tool_lists.pages import read_pages
+from ironcurtain.servers.tools import ListedServer, ToldBeside
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct, field
 
@@ -74,10 +75,8 @@ HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The protocol's versions by era, oldest first."""
 
 _DISCOVERY_SECONDS = 10.0
-MAX_PAGES = 100
 _LONGEST_NUMBER = 18
 _MAX_SAID = 300
-_Page = TypeVar("_Page", PromptPage, StatelessPage, ToolPage)
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _UNSUPPORTED_VERSION = -32022
 _METHOD_NOT_FOUND = -32601
@@ -167,44 +166,30 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
 
         Raises:
             ServerAnswerError: The server's own error; that it has ended.
-            ValueError: If its answer is none of the protocol, or the list has no end.
+            ValueError: If its answer is none of the protocol.
         """
         answer = await self._agree()
-        of_era = StatelessPage if self._envelope else ToolPage
-        tools: list[ToolListing] = []
-        async for page in self._pages("tools/list", of_era):
-            for tool in page.tools:
-                tool.check_schemas(of_handshake=not self._envelope)
-            tools += [ToolListing.of(tool.told) for tool in page.tools]
-        prompts = await self._prompts() if answer.capabilities.prompts is not None else ()
+        listed, cut = await read_pages(TOOLS, self._page)
+        tools, problems = read_tools(listed, of_handshake=not self._envelope)
+        prompts: tuple[dict[str, JsonValue], ...] = ()
+        if answer.capabilities.prompts is not None:
+            prompts, more = await self._prompts()
+            problems += more
         beside = ToldBeside(instructions=answer.instructions or "", prompts=prompts)
-        return ListedServer(tuple(tools), beside)
+        return ListedServer(tools, beside, cut + problems)
 
-    async def _prompts(self) -> tuple[dict[str, JsonValue], ...]:
+    async def _prompts(self) -> tuple[tuple[dict[str, JsonValue], ...], tuple[str, ...]]:
         """Return the server's prompts; none where it does not list them in time: no client gets them then."""
-        prompts: list[dict[str, JsonValue]] = []
         try:
             async with asyncio.timeout(self._discovery_seconds):
-                async for page in self._pages("prompts/list", PromptPage):
-                    prompts += [prompt.told for prompt in page.prompts]
+                listed, cut = await read_pages(PROMPTS, self._page)
         except (ServerAnswerError, TimeoutError, ValueError):
-            return ()
-        return tuple(prompts)
+            return (), ()
+        prompts, problems = read_entries(PROMPTS, listed)
+        return prompts, cut + problems
 
-    async def _pages(self, method: str, kind: type[_Page]) -> AsyncIterator[_Page]:
-        """Yield all pages of a list.
-
-        Raises:
-            ServerAnswerError, ValueError: As `list_server` does.
-        """
-        params: dict[str, Any] = {}
-        for _ in range(MAX_PAGES):
-            page = kind.model_validate(await self._ask(method, {**params, **self._envelope}))
-            yield page
-            if page.next_cursor is None:
-                return
-            params = {"cursor": page.next_cursor}
-        raise ValueError(f"{method} has more than {MAX_PAGES} pages")
+    async def _page(self, method: str, params: Mapping[str, JsonValue]) -> dict[str, Any]:
+        return await self._ask(method, {**params, **self._envelope})
 
     # -- which protocol -------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from e2e.program import Ended, Inside
 from support.projects.policies import CALLER, rule, tool
 
 from ironcurtain.decision.reserved_tools import RESERVED
-from ironcurtain.servers.tools import ToolListing, check_tools
+from ironcurtain.servers.tools import ToolListing, usable_tools
 
 FILES = [tool("read_file", contained=False, path=["read-path"]), tool("send", contained=False, text=["none"])]
 PRIVATE = {"roles": ["read-path"], "within": ["~/Private"]}
@@ -162,8 +162,9 @@ def test_policies_that_take_different_live_tools_pass_for_alike(project: Project
 @pytest.mark.parametrize("name", RESERVED)
 def test_a_tool_of_a_server_is_named_like_a_request(name: str) -> None:
     listed = ToolListing(name=name, input_schema={"type": "object"})
-    (refused,) = check_tools("files", [listed])
-    assert "none begins with mcp/" in refused.what
+    usable, (problem,) = usable_tools([listed])
+    assert usable == ()
+    assert "none begins with mcp/" in problem
 
 
 def test_what_was_built_is_taken_again(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,14 @@ class LocalServer:
 
     async def run(self) -> None:
         """Read the tools, and keep the workers for as long as this is not cancelled."""
-        listed = [types.Tool.model_validate(each, by_name=False) for each in self._gateway.listings()]
-        found = await to_thread.run_sync(inventory_of, self.name, listed)
+        listed = partial(inventory_of, self._gateway.listings(), of_handshake=True)
+        found = await to_thread.run_sync(listed)
         declared = {
             name: declared_digest(self._gateway.tools[name], told) for name, told in found.listings.items()
         }
         self.inventory = replace(found, listings=declared)
         self._ready.set()
         self._events.say(f"server {self.name}: {counted(len(self.inventory.tools), 'tool')} of its own")
-        for problem in self.inventory.problems:
-            self._events.say(f"server {self.name}: {problem}")
         await self._events.changed(self.name, "tools")
         _keep_output_away()
         try:

@@ -6,25 +6,23 @@ not keep others waiting.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import anyio
-import mcp_types as types
 from anyio import from_thread, to_thread
 from mcp.client.session import ClientSession
-from mcp_types import PaginatedRequestParams
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamEvents, UpstreamLimits
 from ironcurtain.model.varying import Varying
 from ironcurtain.servers.connect import cause
-from ironcurtain.servers.tools import MAX_TOOLS, ToolListing, check_tools, tool_digest
+from ironcurtain.servers.session_lists import is_of_handshake, read_list
+from ironcurtain.servers.tool_lists.listed_tool import TOOLS, read_tools
+from ironcurtain.servers.tools import MAX_TOOLS, ToolListing, few, tool_digest
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct, field, replace
 from ironcurtain.system.text import quoted
 
-_MAX_PAGES = 100
-_MOST_TOLD = 10
 _MOST_FIRST = 20 * MAX_TOOLS
 
 
@@ -33,15 +31,13 @@ class ToolInventory(Struct):
 
     Attributes:
         tools: By name, in the server's order; only those that can be used.
-        listed: The same, as they are compared with their annotations.
         digests: Of each tool's name, description and input schema.
         listings: Of all that a client is told of each tool.
         altered: Tools of which clients were told something else at first; their digest is no other tool's.
-        problems: What was wrong with the others, in plain words.
+        problems: What is wrong with the others, in plain words.
     """
 
-    tools: Mapping[str, types.Tool] = field(default_factory=dict)
-    listed: Mapping[str, ToolListing] = field(default_factory=dict)
+    tools: Mapping[str, ToolListing] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     listings: Mapping[str, str] = field(default_factory=dict)
     altered: frozenset[str] = frozenset()
@@ -53,7 +49,7 @@ class ToolInventory(Struct):
             return self
         if varying not in self._settled:
             self._settled.clear()
-            now = {name: tool.settled(varying) for name, tool in self.listed.items()}
+            now = {name: tool.settled(varying) for name, tool in self.tools.items()}
             own = {name: tool_digest(tool) for name, tool in now.items() if name not in self.altered}
             listings = {name: tool.listing_digest or "" for name, tool in now.items()}
             self._settled[varying] = replace(self, digests={**self.digests, **own}, listings=listings)
@@ -64,55 +60,28 @@ class ToolInventory(Struct):
         return {}
 
 
-async def read_tools(server: str, session: ClientSession) -> ToolInventory:
-    """Read all pages of a server's tool list.
+async def read_inventory(session: ClientSession, seconds: float) -> ToolInventory:
+    """Read all pages of a server's tool list; `seconds` are for each.
 
     Raises:
-        MCPError, ValidationError: As the session does.
-        ValueError: If the list has no end.
+        MCPError: As the session does.
+        ValueError: If a page is none of the protocol.
     """
-    listed: list[types.Tool] = []
-    cursor: str | None = None
-    for _ in range(_MAX_PAGES):
-        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
-        listed += page.tools
-        cursor = page.next_cursor
-        if cursor is None or len(listed) > MAX_TOOLS:
-            return await to_thread.run_sync(inventory_of, server, listed)
-    raise ValueError(f"tools/list has more than {_MAX_PAGES} pages")
+    listed, cut = await read_list(session, TOOLS, seconds=seconds)
+    found = await to_thread.run_sync(partial(inventory_of, listed, of_handshake=is_of_handshake(session)))
+    return replace(found, problems=(*cut, *found.problems))
 
 
-def inventory_of(server: str, listed: Sequence[types.Tool]) -> ToolInventory:
+def inventory_of(listed: Sequence[JsonValue], *, of_handshake: bool) -> ToolInventory:
     """Keep the usable tools: one with a bad schema or a second one of a name costs itself, not its server."""
-    tools: dict[str, types.Tool] = {}
-    usable: dict[str, ToolListing] = {}
-    digests: dict[str, str] = {}
-    listings: dict[str, str] = {}
-    problems: list[str] = []
-    if len(listed) > MAX_TOOLS:
-        problems.append(f"lists more than {MAX_TOOLS:,} tools; the others cannot be called")
-    kept = listed[:MAX_TOOLS]
-    twice = {name for name, count in Counter(tool.name for tool in kept).items() if count > 1}
-    problems += [f"lists two tools named {quoted(name)}; neither can be called" for name in sorted(twice)]
-    for tool in kept:
-        from_thread.check_cancelled()  # a schema may take a second
-        try:
-            listing = ToolListing.of(tool.model_dump(mode="json", by_alias=True, exclude_none=True))
-        except ValueError:
-            problems.append(f"tells of {quoted(tool.name)} in what is no strict JSON; it cannot be called")
-            continue
-        wrong = check_tools(server, [listing])
-        problems += [error.what for error in wrong]
-        if not wrong and tool.name not in twice:
-            tools[tool.name], usable[tool.name] = tool, listing
-            digests[tool.name] = tool_digest(listing)
-            listings[tool.name] = listing.listing_digest or ""
-    return ToolInventory(tools, usable, digests, listings, problems=_few(problems))
-
-
-def _few(problems: Sequence[str]) -> tuple[str, ...]:
-    more = len(problems) - _MOST_TOLD
-    return (*problems[:_MOST_TOLD], *([f"and {more:,} more like these"] if more > 0 else []))
+    # A schema may take a second.
+    tools, problems = read_tools(listed, of_handshake=of_handshake, between=from_thread.check_cancelled)
+    return ToolInventory(
+        {tool.name: tool for tool in tools},
+        {tool.name: tool_digest(tool) for tool in tools},
+        {tool.name: tool.listing_digest or "" for tool in tools},
+        problems=problems,
+    )
 
 
 class LiveToolInventory:
@@ -153,12 +122,12 @@ class LiveToolInventory:
         """Read the tools now.
 
         Raises:
-            MCPError, ValidationError, ValueError: As `read_tools` does.
+            MCPError, ValueError: As `read_inventory` does.
         """
         said, self._news = self._said, anyio.Event()
         offered = session.server_capabilities
         none = offered is None or offered.tools is None
-        found = ToolInventory() if none else self._held(await read_tools(self._server, session))
+        found = ToolInventory() if none else self._held(await read_inventory(session, self._limits.start))
         await to_thread.run_sync(found.settled, self._events.varying(self._server))  # it is kept
         self.current = found
         self._done(said)
@@ -174,12 +143,12 @@ class LiveToolInventory:
             name for name, digest in digests.items() if self._is_new(name, digest, found.listings[name])
         ]
         digests.update({name: found.listings[name] for name in changed})
-        problems = [f"tells clients something else of {quoted(name)} than at first" for name in changed]
+        problems = [f"it tells clients something else of {quoted(name)} than at first" for name in changed]
         return replace(
             found,
             digests=digests,
             altered=frozenset(changed),
-            problems=(*found.problems, *_few(problems)),
+            problems=(*found.problems, *few(problems)),
         )
 
     def _is_new(self, name: str, digest: str, listing: str) -> bool:
@@ -205,14 +174,8 @@ class LiveToolInventory:
                 took = anyio.current_time() - began
                 rest, pause = max(self._limits.rest, min(took, self._limits.pulse)), self._limits.first_pause
             if self.current != before:
-                self.tell_problems()
                 await self._events.changed(self._server, "tools")
             await anyio.sleep(rest)
-
-    def tell_problems(self) -> None:
-        """Tell the person who started the proxy which tools cannot be used."""
-        for problem in self.current.problems if self.current else ():
-            self._tell(problem)
 
     async def _fault(self, session: ClientSession) -> str:
         """Read the tools; return why that failed, if it did."""

@@ -9,6 +9,7 @@ request and returns its result as the server wrote it, or raises `UpstreamError`
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -41,7 +42,9 @@ from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause
 from ironcurtain.servers.direct_requests import CLOSED, DirectRequests
+from ironcurtain.servers.session_lists import read_list
 from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.servers.tool_lists.listed_tool import ListKind
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, quoted
 
@@ -154,6 +157,19 @@ class Upstream:
         sent = request_over(session, request, seconds=self._limits.call, on_progress=on_progress)
         return await self._answer(session, sent)
 
+    async def read_list(self, kind: ListKind) -> tuple[list[JsonValue], tuple[str, ...]]:
+        """Return the entries of a list as the server wrote them, and why not all were read, if so.
+
+        Raises:
+            MCPError, UpstreamError: As `request` does.
+        """
+        session = await self._connected()
+        try:
+            async with asyncio.timeout(self._limits.start):
+                return await self._answer(session, read_list(session, kind, seconds=self._limits.start))
+        except TimeoutError:
+            raise UpstreamError(f"it gave no list within {self._limits.start:g} seconds") from None
+
     async def call_tool(
         self, params: Mapping[str, Any], *, on_progress: ProgressFnT | None = None
     ) -> dict[str, JsonValue]:
@@ -172,9 +188,7 @@ class Upstream:
         sent = call_directly(self._direct, version, params, seconds=seconds, on_progress=on_progress)
         return await self._answer(session, sent)
 
-    async def _answer(
-        self, session: ClientSession, sent: Awaitable[dict[str, JsonValue]]
-    ) -> dict[str, JsonValue]:
+    async def _answer(self, session: ClientSession, sent: Awaitable[T]) -> T:
         """Return a request's result, or say in words of ours why there is none."""
         latest = anyio.current_time() + self._limits.call - _TIMER
         try:
@@ -326,7 +340,6 @@ class Upstream:
         for tool in sorted(self._server.output.keys() - inventory.digests.keys()):
             what = f"an output policy is for {quoted(tool)}, which it does not have"
             self._events.say(f"server {self.name}: {what}")
-        self._tools.tell_problems()
         for what in ("tools", "prompts", "resources"):
             await self._events.changed(self.name, what)
         async with anyio.create_task_group() as tasks:

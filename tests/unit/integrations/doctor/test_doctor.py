@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fixtures.drifting_server import listed
+from support.generators.bad_entries import BAD_TOOLS, OBJECT, listing, server_of
 from support.projects.policies import rule, tool, write_bundle, write_servers
 from support.records.audited import KEY, write_log
 
@@ -88,6 +89,15 @@ def test_nothing_is_wrong_where_all_is_well(
     found = list(check(well))
     assert found
     assert not bad(iter(found)), found
+
+
+def test_a_bad_entry_of_a_server_is_named(well: Installation) -> None:
+    bad, said = BAD_TOOLS["empty-schema"]
+    config = server_of(listing(well.cwd, "notes", {"name": "good", "inputSchema": OBJECT}, bad))
+    found = list(servers(replace(well, servers=write_servers(well.cwd, {"notes": config}))))
+    (one,) = [each for each in found if said in each.what]
+    assert (one.name, one.status) == ("servers/notes", "warn")
+    assert "starts and lists 1 tool" in str([each.what for each in found if each.name == one.name])
 
 
 @pytest.mark.parametrize(

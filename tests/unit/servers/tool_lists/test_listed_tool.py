@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp_types import ListToolsResult, methods
 from pydantic import ValidationError
 
-from ironcurtain.servers.tool_lists.listed_tool import ToolPage
+from ironcurtain.servers.tool_lists.listed_tool import ListedTool, read_tools
 
 SCALARS = (
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "object", "true", "dark", "any"])
@@ -52,6 +52,12 @@ PLAIN = {"name": "t", "inputSchema": {"type": "object"}}
 TOOLS = st.builds(
     lambda schema, more: {**PLAIN, "inputSchema": schema, **more}, SCHEMA | st.just({"type": "object"}), MORE
 )
+ICONS = {"src", "mimeType", "sizes", "theme"}
+PARTS = {
+    "annotations": {"title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},
+    "execution": {"taskSupport"},
+}
+KNOWN = {"name", "title", "description", "inputSchema", "outputSchema", "icons", "_meta", *PARTS}
 VERSIONS = st.sampled_from(["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"])
 
 
@@ -67,16 +73,36 @@ def told_by_sdk(tool: dict[str, Any], version: str) -> dict[str, Any] | None:
 
 def told(tool: dict[str, Any], version: str) -> dict[str, Any] | None:
     try:
-        (listed,) = ToolPage.model_validate({"tools": [tool]}).tools
+        listed = ListedTool.model_validate(tool)
         listed.check_schemas(of_handshake=version != "2026-07-28")
     except ValueError:
         return None
-    return listed.told
+    return without_unknown(listed.told)
+
+
+def without_unknown(told: dict[str, Any]) -> dict[str, Any]:
+    """Return what the SDK knows of what is told; where nothing is left of a member, the SDK has it empty."""
+    known = {name: value for name, value in told.items() if name in KNOWN}
+    for name, members_ in PARTS.items():
+        if isinstance(part := known.get(name), dict):
+            known[name] = {key: value for key, value in part.items() if key in members_}
+    if "icons" in known:
+        icons = known["icons"]
+        known["icons"] = [{key: value for key, value in icon.items() if key in ICONS} for icon in icons]
+    return known
 
 
 @given(TOOLS, VERSIONS)
 def test_a_tool_is_told_as_by_the_models_of_the_sdk(tool: dict[str, Any], version: str) -> None:
     assert told(tool, version) == told_by_sdk(tool, version)
+
+
+def test_what_the_protocol_does_not_know_is_carried_and_in_the_digest() -> None:
+    plain: dict[str, Any] = {**PLAIN, "annotations": {"readOnlyHint": True}}
+    more = {**plain, "annotations": {"readOnlyHint": True, "category": "files"}, "tags": ["a", None]}
+    (listed,), (with_more,) = (read_tools([each], of_handshake=True)[0] for each in (plain, more))
+    assert with_more.told == more
+    assert with_more.listing_digest != listed.listing_digest
 
 
 @pytest.mark.parametrize("name", ["name", "inputSchema"])

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.generators.bad_entries import BAD_TOOLS, OBJECT, answering, listing, server_of
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import IronCurtainError, ServerConfigError, ServerFailedError, SeveralErrors
 from ironcurtain.servers.config import ServerConfig, load_servers
 from ironcurtain.servers.tool_lists.listing import list_tools as list_tools_of
-from ironcurtain.servers.tools import Tools, saved_document, tool_digest
+from ironcurtain.servers.tools import Tools, left_out, saved_document, tool_digest
 
 SERVER = Path(__file__).parents[3] / "fixtures" / "tiny_server.py"
 
@@ -54,10 +55,6 @@ def test_a_faulty_server_says_how_to_compile_without_it(tmp_path: Path, more: di
     [
         ("dies", "failed"),
         ("not-mcp", "failed"),
-        ("duplicate", 'lists two tools named "read_note"'),
-        ("bad-schema", 'the input schema of "broken" is no usable JSON Schema'),
-        ("remote-ref", "outside the document"),
-        ("bad-name", "read\\u202enote"),
     ],
 )
 def test_a_faulty_server_is_one_clear_error(tmp_path: Path, mode: str, said: str) -> None:
@@ -65,6 +62,80 @@ def test_a_faulty_server_is_one_clear_error(tmp_path: Path, mode: str, said: str
         list_tools(config(tmp_path, notes=entry(mode)), timeout=30)
     assert said in caught.value.what
     assert str(caught.value.where) == "notes"
+
+
+@pytest.mark.parametrize(
+    ("mode", "problem"),
+    [
+        ("bad-schema", 'the tool "broken" is left out: its input schema is no usable JSON Schema'),
+        ("remote-ref", "outside the document"),
+        ("bad-name", "read\\u202enote"),
+    ],
+)
+def test_a_bad_tool_is_named_escaped(tmp_path: Path, mode: str, problem: str) -> None:
+    (said,) = left_out(list_tools(config(tmp_path, notes=entry(mode))))
+    assert said.startswith("server notes: ")
+    assert problem in said
+
+
+def test_a_tool_that_is_listed_twice_is_one_tool_if_it_is_the_same(tmp_path: Path) -> None:
+    tools = list_tools(config(tmp_path, notes=entry("duplicate")))
+    assert ([tool.name for tool in tools["notes"]], left_out(tools)) == (["read_note"], [])
+
+
+def test_a_bad_entry_costs_itself_whatever_is_wrong_with_it(tmp_path: Path) -> None:
+    good = {"name": "good", "inputSchema": OBJECT}
+    last = {"name": "last", "inputSchema": OBJECT}
+    servers = {
+        name: server_of(listing(tmp_path, name, good, bad, last)) for name, (bad, _) in BAD_TOOLS.items()
+    }
+    found = list_tools(config(tmp_path, **servers))
+    for name, (_, said) in BAD_TOOLS.items():
+        assert [tool.name for tool in found[name]] == ["good", "last"], name
+        (problem,) = found[name].problems
+        assert problem.startswith(said)
+
+
+def test_bad_prompts_cost_themselves(tmp_path: Path) -> None:
+    prompts = [{"name": "good"}, {"title": "x"}, {"name": "bad", "arguments": 5}, {"name": "last"}]
+    results: dict[str, list[Any]] = {"tools/list": [{"tools": []}], "prompts/list": [{"prompts": prompts}]}
+    found = list_tools(config(tmp_path, notes=server_of(answering(tmp_path, "notes", results))))["notes"]
+    assert found.beside is not None
+    assert [prompt["name"] for prompt in found.beside.prompts] == ["good", "last"]
+    assert [problem.partition(" is left out")[0] for problem in found.problems] == [
+        "the prompt at place 2",
+        'the prompt "bad"',
+    ]
+
+
+def pages(*cursors: Any) -> list[dict[str, Any]]:
+    """Return pages of one tool each, with what each names as the next one."""
+    return [
+        {"tools": [{"name": f"t{number}", "inputSchema": OBJECT}], "nextCursor": cursor}
+        for number, cursor in enumerate(cursors)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cursors", "said"),
+    [
+        (["", "a", None], []),  # a text that is there names a page, however long it is
+        ([*map(str, range(149)), None], []),
+        (["a", "b", "a"], ['tools/list names the cursor "a" a second time: what comes after it is left out']),
+        (["a", "b", 5], ["tools/list names a cursor that is no text: what comes after it is left out"]),
+        (
+            [*map(str, range(1_200))],
+            ["tools/list has more than 1,000 pages: what comes after it is left out"],
+        ),
+    ],
+)
+def test_pages_are_read_to_their_end_or_the_end_is_named(
+    tmp_path: Path, cursors: list[Any], said: list[str]
+) -> None:
+    arguments = answering(tmp_path, "notes", {"tools/list": pages(*cursors)})
+    found = list_tools(config(tmp_path, notes=server_of(arguments)))["notes"]
+    assert len(found) == min(len(cursors), 1_000)
+    assert [*found.problems] == said
 
 
 def test_the_last_words_of_a_dead_server_are_shown_escaped(tmp_path: Path) -> None:
@@ -84,7 +155,7 @@ def test_a_missing_command_is_named(tmp_path: Path) -> None:
 
 
 def test_all_failing_servers_are_reported_together(tmp_path: Path) -> None:
-    servers = config(tmp_path, a=entry("duplicate"), b=entry("good"), c=entry("bad-schema"))
+    servers = config(tmp_path, a=entry("dies"), b=entry("good"), c=entry("not-mcp"))
     with pytest.raises(SeveralErrors) as caught:
         list_tools(servers)
     assert [str(error.where) for error in caught.value.errors] == ["a", "c"]

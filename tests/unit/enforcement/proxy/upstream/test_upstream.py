@@ -236,8 +236,8 @@ async def test_a_list_without_end_is_cut_and_does_not_hold_up_others() -> None:
             turns += 1
         assert turns > 2  # at one go there would be one
         assert len(upstream.inventory.tools) == 998
-        assert "lists more than 1,000 tools; the others cannot be called" in upstream.inventory.problems
-        assert 'lists two tools named "c0"; neither can be called' in upstream.inventory.problems
+        assert "it lists more than 1,000 tools: the others are left out" in upstream.inventory.problems
+        assert 'two tools are named "c0": both are left out' in upstream.inventory.problems
 
 
 async def no_answer(machine: Machine, upstream: Upstream) -> None:
