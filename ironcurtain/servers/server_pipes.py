@@ -20,10 +20,11 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.servers.server_process import ServerProcess
-from ironcurtain.system.secret_forms.hiding import PiecewiseHiding
-from ironcurtain.system.text import visible
+from ironcurtain.system.secret_forms.hiding import PiecewiseHiding, without_secrets
+from ironcurtain.system.text import quoted, visible
 
 _MAX_WORDS = 4_096
+_MAX_NOISE = 100
 _LONG_LINE = 64 << 10
 _SEPARATORS = (b",", b"[", b"{")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -38,15 +39,19 @@ class ServerPipes(ABC, Generic[M]):
         server: The server.
         on_words: Told each line of its standard error, safe to show.
         on_end: Told, once, that nothing more comes from it, and why.
+        on_noise: Told, once, that it writes lines that are no messages.
     """
 
     def __init__(
-        self, server: ServerProcess, on_words: Callable[[str], None], on_end: Callable[[str], None]
+        self,
+        server: ServerProcess,
+        on_words: Callable[[str], None],
+        on_end: Callable[[str], None],
+        on_noise: Callable[[str], None],
     ) -> None:
         self._server, self._limits = server, server.limits
-        self._on_words, self._on_end = on_words, on_end
-        self._closed = False
-        self._garbage = 0
+        self._on_words, self._on_end, self._on_noise = on_words, on_end, on_noise
+        self._closed = self._is_noisy = False
         self._unasked = self._unasked_bytes = 0
         self._window_ends = 0.0
 
@@ -109,9 +114,12 @@ class ServerPipes(ABC, Generic[M]):
 
     def garbage(self, line: bytes) -> str:
         """Count a line that is no message; return the bound that is broken thereby."""
-        self._garbage += bool(line.strip())
-        too_much = self._garbage > self._limits.garbage or len(line) > self._limits.unasked_line
-        return "it wrote what is no MCP message" if too_much else ""
+        if not self._is_noisy and (text := line.strip()):
+            self._is_noisy = True
+            shown = quoted(without_secrets(text[:_MAX_NOISE].decode("utf-8", "replace")))
+            what = "it writes to its standard output what is no MCP message, which is ignored"
+            self._on_noise(f"{what}: {shown}")
+        return "it wrote what is no MCP message without end" if self.unasked(len(line)) else ""
 
     def unasked(self, size: int) -> str:
         """Count a message of so many bytes that answers nothing; return the bound that is broken thereby."""

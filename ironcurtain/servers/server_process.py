@@ -48,9 +48,9 @@ class PipeLimits(Struct):
     Attributes:
         line: Bytes of one message.
         values: Values in one message: what it takes to hold it is in proportion to these.
-        garbage: Lines that are no message, over the life of the process.
-        unasked: Requests and notifications of the server, and answers to nothing that it was asked, in any
-            `window` seconds; `unasked_line` and `unasked_bytes` are the bytes of one and of all of them.
+        unasked: Requests and notifications of the server, answers to nothing that it was asked, and lines
+            that are no message, in any `window` seconds; `unasked_line` and `unasked_bytes` are the bytes of
+            one and of all of them.
         grace: Seconds that the process has to end after its input has.
         killing: Seconds that our launcher has then to kill whatever the server started: it alone can find
             what left the server's session.
@@ -58,7 +58,6 @@ class PipeLimits(Struct):
 
     line: int = 32 << 20
     values: int = 250_000
-    garbage: int = 100
     unasked: int = 5_000
     unasked_line: int = 1 << 20
     unasked_bytes: int = 16 << 20

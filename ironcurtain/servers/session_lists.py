@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import mcp_types as types
 from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ironcurtain.servers.tool_lists.listed_tool import ListKind
@@ -17,7 +20,7 @@ from ironcurtain.system.frozen import JsonValue
 async def read_list(
     session: ClientSession, kind: ListKind, *, seconds: float
 ) -> tuple[list[JsonValue], tuple[str, ...]]:
-    """Read a list as `read_pages` does; `seconds` are for each page.
+    """Read a list within so many seconds, as `read_pages` does.
 
     Raises:
         MCPError: The server's own error; no answer.
@@ -30,7 +33,11 @@ async def read_list(
         session._stamp(data, options)  # noqa: SLF001 - `send_request` would validate all entries at once
         return await session._dispatcher.send_raw_request(method, data.get("params"), options)  # noqa: SLF001
 
-    return await read_pages(kind, ask)
+    try:
+        async with asyncio.timeout(seconds):
+            return await read_pages(kind, ask)
+    except TimeoutError:
+        raise MCPError(types.REQUEST_TIMEOUT, f"no whole list came within {seconds:g} seconds") from None
 
 
 def is_of_handshake(session: ClientSession) -> bool:

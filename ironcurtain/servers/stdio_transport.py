@@ -78,6 +78,7 @@ async def connect_pipes(
     on_words: Callable[[str], None],
     on_end: Callable[[str], None],
     direct: DirectRequests | None = None,
+    on_noise: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Streams]:
     """Yield the streams of a started server, as `mcp.Client` takes them as a transport; then end it.
 
@@ -86,8 +87,9 @@ async def connect_pipes(
         on_words: Told each line of the server's standard error, safe to show.
         on_end: Told, once, that nothing more comes from the server, and why.
         direct: Sends requests of its own beside the session, from now until the server ends.
+        on_noise: Told, once, that it writes lines that are no messages.
     """
-    pipes = _SessionPipes(process, on_words, on_end, direct or DirectRequests())
+    pipes = _SessionPipes(process, on_words, on_end, on_noise, direct or DirectRequests())
     async with open_pipes(pipes, process):
         yield pipes.received, pipes
 
@@ -100,9 +102,10 @@ class _SessionPipes(ServerPipes[JSONRPCMessage | RawResult], MessageSink):
         server: ServerProcess,
         on_words: Callable[[str], None],
         on_end: Callable[[str], None],
+        on_noise: Callable[[str], None],
         direct: DirectRequests,
     ) -> None:
-        super().__init__(server, on_words, on_end)
+        super().__init__(server, on_words, on_end, on_noise)
         self._direct = direct
         self._direct.open(self.write)
         self._arrived, self.received = anyio.create_memory_object_stream[SessionMessage | Exception](0)

@@ -154,7 +154,8 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
         discovery_seconds: float,
         client: ClientSide,
     ) -> None:
-        super().__init__(server, on_words, on_end)
+        self._noise: list[str] = []
+        super().__init__(server, on_words, on_end, self._noise.append)
         self._discovery_seconds, self._client = discovery_seconds, client
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -176,7 +177,7 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
             prompts, more = await self._prompts()
             problems += more
         beside = ToldBeside(instructions=answer.instructions or "", prompts=prompts)
-        return ListedServer(tools, beside, cut + problems)
+        return ListedServer(tools, beside, (*self._noise, *cut, *problems))
 
     async def _prompts(self) -> tuple[tuple[dict[str, JsonValue], ...], tuple[str, ...]]:
         """Return the server's prompts; none where it does not list them in time: no client gets them then."""

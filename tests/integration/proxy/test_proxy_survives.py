@@ -81,7 +81,7 @@ async def a_server_that_hangs(client: Client, place: Place) -> None:
 
 async def a_server_that_writes_garbage(client: Client, place: Place) -> None:
     assert (await client.call_tool("fix__garbage", {})).is_error
-    await until(lambda: "no MCP message" in place.said)
+    await until(lambda: "no MCP message without end" in place.said)
     await others_work(client)
     await comes_back(client)
 

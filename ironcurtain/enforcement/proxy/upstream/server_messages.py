@@ -23,6 +23,13 @@ class ServerMessages:
 
     def __init__(self, name: str, events: UpstreamEvents, tools: LiveToolInventory, roots: RootsTold) -> None:
         self._name, self._events, self._tools, self._roots = name, events, tools, roots
+        self._is_noisy = False
+
+    def noise(self, what: str) -> None:
+        """Tell, once for all its lives, that the server writes lines that are no messages."""
+        if not self._is_noisy:
+            self._is_noisy = True
+            self._events.say(f"server {self._name}: {what}")
 
     async def message(self, message: types.ServerNotification | Exception) -> None:
         """Tell of lists and resources that changed."""

@@ -61,7 +61,7 @@ class ToolInventory(Struct):
 
 
 async def read_inventory(session: ClientSession, seconds: float) -> ToolInventory:
-    """Read all pages of a server's tool list; `seconds` are for each.
+    """Read all pages of a server's tool list within so many seconds.
 
     Raises:
         MCPError: As the session does.

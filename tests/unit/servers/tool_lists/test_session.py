@@ -142,6 +142,11 @@ def test_a_bad_entry_or_a_bad_page_is_named_and_costs_itself(manner: str) -> Non
     assert [*server] == []
 
 
+def test_lines_that_are_no_messages_are_named_once() -> None:
+    (said,) = anyio.run(read, "chatty").problems
+    assert said == 'it writes to its standard output what is no MCP message, which is ignored: "listing ..."'
+
+
 def test_a_stateless_page_without_its_envelope_is_read() -> None:
     assert [tool.name for tool in anyio.run(read, "stateless-with-less")] == ["read"]
 
