@@ -82,8 +82,7 @@ class ToServer(Destination, AbstractStruct):
         upstream = self.manager.upstreams.get(self.request.call.server)
         inventory = upstream.inventory if upstream is not None else None
         tool = inventory.tools.get(self.request.call.tool) if inventory is not None else None
-        hints = tool.annotations if tool is not None else None
-        return hints is not None and hints.read_only_hint is True
+        return tool is not None and tool.annotations.get("readOnlyHint") is True
 
     async def send(
         self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
