@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ironcurtain.policy import Policy
 
 _MOST_NAMED = 20
-_NARROWING_PATIENCE = 5.0
+_NARROWING_PATIENCE = 4.0
 
 Told = dict[str, JsonValue]
 """All that a client is told of a tool, prompt, resource or template, as the protocol writes it."""
@@ -118,13 +118,14 @@ class Listing:
             principal: Whom the client acts for: a gateway's tools that it may not call are left out.
         """
         self._manager.note_listed()
-        await self._manager.tried()
-        await self._narrowed.settled()
+        async with anyio.create_task_group() as waiting:
+            waiting.start_soon(self._narrowed.settled)
+            await self._manager.tools_known()
         shown: list[Told] = []
         enforcer = self._manager.enforcer
         for server, upstream in self._manager.upstreams.items():
             await upstream.settled()
-            inventory = upstream.inventory or ToolInventory()
+            inventory = upstream.inventory or self._manager.recalled(server)
             for name, tool in inventory.tools.items():
                 schema = self._shown_schema(server, tool, inventory)
                 if schema is not None and enforcer.admission.offers(server, name, principal):

@@ -35,11 +35,7 @@ from ironcurtain.enforcement.proxy.transport.direct_calls import DirectCalls
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
-from ironcurtain.enforcement.proxy.upstream.upstream_manager import (
-    DISCOVERY_PATIENCE,
-    GREETING_PATIENCE,
-    UpstreamManager,
-)
+from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.servers.tool_lists.listed_tool import PROMPTS, RESOURCES, TEMPLATES, TOOLS
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import replace
@@ -109,7 +105,7 @@ class McpEndpoint:
         if ctx.method == "initialize":
             declared = (ctx.params or {}).get("capabilities")
             self._manager.start(types.ClientCapabilities.model_validate(declared or {}))
-            await self._manager.greet(GREETING_PATIENCE)
+            await self._manager.greet()
             result = await call_next(ctx)
             assert isinstance(result, dict)  # noqa: S101 - the SDK's own handler
             self._clients.arrived(ctx)
@@ -134,7 +130,7 @@ class McpEndpoint:
         return result
 
     async def _discover(self, context: Context, _: types.RequestParams) -> types.DiscoverResult:
-        await self._manager.greet(DISCOVERY_PATIENCE)
+        await self._manager.greet()
         return types.DiscoverResult(
             supported_versions=list(MODERN_PROTOCOL_VERSIONS),
             capabilities=self._capabilities(modern=context.protocol_version in MODERN_PROTOCOL_VERSIONS),
@@ -142,11 +138,15 @@ class McpEndpoint:
         )
 
     def _capabilities(self, *, modern: bool) -> types.ServerCapabilities:
-        """Return what any server can do; one that is down may be able to do anything."""
-        known = [upstream.capabilities for upstream in self._manager.upstreams.values()]
+        """Return what any server can do; one that is down may be able to do anything that is not pinned."""
+        known = {name: upstream.capabilities for name, upstream in self._manager.upstreams.items()}
 
         def some(what: str) -> bool:
-            return any(each is None or getattr(each, what) is not None for each in known)
+            may = self._manager.withheld.may_have
+            return any(
+                may(name, what) if each is None else getattr(each, what) is not None
+                for name, each in known.items()
+            )
 
         return types.ServerCapabilities(
             tools=types.ToolsCapability(list_changed=True),
@@ -162,7 +162,9 @@ class McpEndpoint:
         """Return the servers' own instructions that are what was annotated, each under its server's name."""
         withheld = self._manager.withheld
         said = {
-            name: withheld.instructions(name, upstream.instructions or "")
+            name: withheld.instructions(name, upstream.instructions)
+            if upstream.instructions is not None
+            else withheld.recalled_instructions(name)
             for name, upstream in self._manager.upstreams.items()
         }
         text = "\n\n".join(f"[{name}] {words}" for name, words in said.items() if words)

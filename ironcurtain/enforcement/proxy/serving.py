@@ -190,7 +190,7 @@ async def _serve(
         elif options.http is not None:
             await _serve_http(endpoint, options, options.http, status.listening, enforcer)
         else:
-            async with serve_stdio(manager.gone, handlers.direct) as (received, sent):
+            async with serve_stdio(handlers.direct) as (received, sent):
                 await endpoint.run(received, sent, endpoint.create_initialization_options())
                 tasks.cancel_scope.cancel()
 

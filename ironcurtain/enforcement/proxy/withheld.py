@@ -12,7 +12,7 @@ from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.servers.tool_lists.published import recorded_server
-from ironcurtain.servers.tools import ListedServer
+from ironcurtain.servers.tools import ListedServer, ToolListing, tool_digest
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import quoted
 
@@ -37,6 +37,7 @@ class Withheld:
         self._policy, self._published, self._say, self._observe = policy, published, say, observe
         self._sentences: dict[tuple[str, str], tuple[str, ...]] = {}
         self._said: set[str] = set()
+        self._recalled: dict[str, ListedServer] = {}
 
     def annotated(self, server: str) -> ServerAnnotations | None:
         """Return what is annotated of a server."""
@@ -45,6 +46,44 @@ class Withheld:
     def of(self, server: str) -> tuple[str, ...]:
         """Return a sentence for each thing of a server that is withheld."""
         return tuple(each for key, found in self._sentences.items() if key[0] == server for each in found)
+
+    async def recall(self, server: str) -> bool:
+        """Look up what a server listed when it was annotated; tell whether its tools are known by that."""
+        if server not in self._recalled:
+            recorded = await run_blocking(partial(recorded_server, self._published, server))
+            self._recalled[server] = recorded or ListedServer()
+        return bool(self.recalled_tools(server).tools)
+
+    def recalled_tools(self, server: str) -> ToolInventory:
+        """Return the tools that a server listed when it was annotated, as far as annotations vouch for them.
+
+        They do for names, descriptions and input schemas: titles, hints and output schemas are left out.
+        """
+        annotated, recorded = self.annotated(server), self._recalled.get(server, ListedServer())
+        known = {each.tool: each for each in annotated.tools} if annotated is not None else {}
+        vouched = [
+            each
+            for each in recorded
+            if each.name in known and known[each.name].schema_digest == tool_digest(each)
+        ]
+        return ToolInventory(
+            tools={each.name: _vouched(each) for each in vouched},
+            digests={each.name: tool_digest(each) for each in vouched},
+            listings={each.name: known[each.name].listing_digest or "" for each in vouched},
+        )
+
+    def recalled_instructions(self, server: str) -> str:
+        """Return the instructions that a server gave then, where they are pinned and do not vary."""
+        annotated, recorded = self.annotated(server), self._recalled.get(server, ListedServer())
+        beside = recorded.beside
+        if annotated is None or annotated.instructions is None or annotated.varying or beside is None:
+            return ""
+        return self.instructions(server, beside.instructions)
+
+    def may_have(self, server: str, what: str) -> bool:
+        """Tell whether a server of which nothing else is known may have prompts, resources or the like."""
+        annotated = self.annotated(server)
+        return what != "prompts" or annotated is None or annotated.prompts is None or bool(annotated.prompts)
 
     def instructions(self, server: str, text: str) -> str:
         """Return a server's instructions; empty where they are not those that are pinned."""
@@ -92,6 +131,13 @@ class Withheld:
             self._say(sentence)
         if len(self._said) > _MOST_KEPT:
             self._said.clear()
+
+
+def _vouched(tool: ToolListing) -> ToolListing:
+    """Return what the digest of an annotation is made of, and nothing else."""
+    return ToolListing.of(
+        {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
+    )
 
 
 def _sentences(server: str, found: Sequence[Deviation]) -> list[str]:

@@ -34,11 +34,10 @@ _LAST_ANSWERS = 1.0
 
 
 @asynccontextmanager
-async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIterator[Streams]:
+async def serve_stdio(direct: DirectCalls) -> AsyncIterator[Streams]:
     """Yield the streams that a `Server` runs on; they end when the client closes its side.
 
     Args:
-        gone: Called as soon as it has; a server that answers the greeting reads nothing else meanwhile.
         direct: Takes the calls that the `Server` needs not see.
     """
     wire_in, wire_out = os.dup(0), os.dup(1)
@@ -48,7 +47,7 @@ async def serve_stdio(gone: Callable[[], None], direct: DirectCalls) -> AsyncIte
     os.dup2(null, 0)
     os.dup2(2, 1)
     arrived, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    reader, writer = _Reader(wire_in, gone), _Writer(wire_out)
+    reader, writer = _Reader(wire_in), _Writer(wire_out)
 
     async def read() -> None:
         async with arrived:
@@ -192,13 +191,10 @@ def _done(future: asyncio.Future[None]) -> None:
 
 
 class _Reader:
-    """Reads a descriptor ahead of whoever takes what comes; at most so many chunks wait.
+    """Reads a descriptor ahead of whoever takes what comes; at most so many chunks wait."""
 
-    `gone` is called when it has come to its end, however many of them nobody has taken yet.
-    """
-
-    def __init__(self, descriptor: int, gone: Callable[[], None]) -> None:
-        self._descriptor, self._gone = descriptor, gone
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
         self._listen()
@@ -229,7 +225,6 @@ class _Reader:
             chunk = b""  # nothing more comes from there: that is its end
         self._chunks.put_nowait(chunk)
         if not chunk:
-            self._gone()
             self.close()
         elif self._chunks.qsize() >= _MAX_CHUNKS:
             self._is_paused = True

@@ -27,6 +27,7 @@ from ironcurtain.enforcement.proxy.upstream.local import LocalServer
 from ironcurtain.enforcement.proxy.upstream.out_of_reach import Send, SeparateCall, explained
 from ironcurtain.enforcement.proxy.upstream.roots import root_of
 from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
+from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.withheld import Withheld
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
@@ -41,10 +42,10 @@ from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import AbstractStruct, replace
 from ironcurtain.system.text import quoted
 
-GREETING_PATIENCE = 15.0
-"""Seconds that a greeting waits for servers that start slowly: nothing else brings their instructions."""
-DISCOVERY_PATIENCE = 5.0
-"""The same where a client asks first which protocol we speak: the SDK's gives up after ten."""
+_GREETING_PATIENCE = 1.0
+"""Seconds that a greeting waits for servers that start slowly: some clients give up after three in all."""
+_LIST_PATIENCE = 4.0
+"""The same of a list of tools, where what the others list is known from the bundle: some wait for five."""
 
 
 class UpstreamManager:
@@ -74,7 +75,6 @@ class UpstreamManager:
         self._started = False
         self._client: types.ClientCapabilities | None = None
         self._tasks: TaskGroup | None = None
-        self._gone = anyio.Event()
         self.processes = {
             name: Upstream(name, config, self, launcher, self._limits)
             for name, server in config.servers.items()
@@ -112,20 +112,26 @@ class UpstreamManager:
                 upstream.want(self._wanted(upstream.name, capabilities))
                 self._tasks.start_soon(upstream.run)
 
-    async def greet(self, patience: float) -> None:
-        """Wait at most `patience` seconds for slow servers, before a client is told what they can do."""
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._until_gone, tasks.cancel_scope)
-            await self.tried(patience=patience)
-            tasks.cancel_scope.cancel()
+    async def greet(self) -> None:
+        """Wait a moment for slow servers, before a client is told what they can do."""
+        await self.tried(patience=_GREETING_PATIENCE)
+        for name in self._late():
+            await self.withheld.recall(name)
 
-    async def _until_gone(self, scope: anyio.CancelScope) -> None:
-        await self._gone.wait()
-        scope.cancel()
+    async def tools_known(self) -> None:
+        """Wait for servers until what each lists, or listed when it was annotated, is known; bounded."""
+        await self.tried(patience=_LIST_PATIENCE)
+        for name in self._late():
+            if not await self.withheld.recall(name):
+                await self.tried(name)
 
-    def gone(self) -> None:
-        """Wait for no server any more: there is nobody to be greeted."""
-        self._gone.set()
+    def recalled(self, server: str) -> ToolInventory:
+        """Return the tools that a server whose first start goes on listed when it was annotated."""
+        return self.withheld.recalled_tools(server) if server in self._late() else ToolInventory()
+
+    def _late(self) -> list[str]:
+        """Return the servers whose first start goes on."""
+        return [name for name, upstream in self.processes.items() if upstream.starting]
 
     async def follow(self) -> None:
         """Let another policy decide what servers may know of the client; tell the clients of other tools."""

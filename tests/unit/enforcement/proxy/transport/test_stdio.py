@@ -20,17 +20,15 @@ async def answer(*call):
     return {"content": []}
 
 async def echo():
-    gone = anyio.Event()
-    async with serve_stdio(gone.set, DirectCalls(answer)) as (received, sent):
+    async with serve_stdio(DirectCalls(answer)) as (received, sent):
         first = await received.receive()
         await sent.send(first)
-        await gone.wait()  # which is told though nobody takes the messages before it
         last = [message async for message in received]
         for message in last:
             await sent.send(message)
 
 async def echo_each():
-    async with serve_stdio(lambda: None, DirectCalls(answer)) as (received, sent):
+    async with serve_stdio(DirectCalls(answer)) as (received, sent):
         async for message in received:
             await sent.send(message)
 """
