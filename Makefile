@@ -23,10 +23,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: attack-table known-servers docs demo test check fmt bench bench-peers fuzz soak clean setup installed lock schemas generated need browser
 
-demo: setup ## Compile the shipped constitution, verify it, decide calls, and let a client make some.
-	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHON="$(CURDIR)/$(BIN)/python" sh docs/demo.sh
+demo: setup ## Make a rule of a sentence, edit a word of it, and let an agent meet it; VERBOSE=1 prints everything.
+	@$(BIN)/python docs/demo.py $(if $(VERBOSE),--verbose)
 
-test: setup browser $(WHATWG)/toascii.json ## Run every test.
+test: setup installed browser $(WHATWG)/toascii.json ## Run every test.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" IRONCURTAIN_WHATWG_DATA="$$(ls -d "$(CURDIR)/$(WHATWG)" 2> /dev/null)" \
 		$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not bench"
 
@@ -50,12 +50,12 @@ fmt: installed ## Format Python, Rego and Markdown.
 	@$(BIN)/mdformat $(MARKDOWN)
 	@$$($(BIN)/ironcurtain opa which) fmt --write rego opa
 
-bench: setup ## Print the figures, as ratios within this run.
+bench: setup installed ## Print the figures, as ratios within this run.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m bench -s -q tests/bench
 
 # Not among our requirements: nothing but this comparison uses it.
 PEERS := .cache/peers/cedarpy-4.12.2
-bench-peers: setup $(PEERS) ## Measure a decision beside other engines and draw docs/pictures/peers.svg.
+bench-peers: setup installed $(PEERS) ## Measure a decision beside other engines and draw docs/pictures/peers.svg.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH="$(CURDIR):tests:$(PEERS)" $(BIN)/python -W ignore \
 		tests/bench/peers.py docs/pictures/peers.svg
 
@@ -65,7 +65,7 @@ $(PEERS): $(VENV)/installed
 fuzz: installed ## Attack the decision path with random calls for a minute.
 	@PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz_decide.py 60
 
-soak: setup ## See the proxy's memory stay flat over 100,000 calls; takes a while.
+soak: setup installed ## See the proxy's memory stay flat over 100,000 calls; takes a while.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python -W ignore tests/soak/soak_proxy.py
 
 schemas: $(VENV)/installed ## Write schemas/ from the models.
@@ -74,7 +74,7 @@ schemas: $(VENV)/installed ## Write schemas/ from the models.
 attack-table: installed ## Write docs/attacks.md from the docstrings of tests/attacks.
 	@$(BIN)/python tests/support/documentation/attack_table.py
 
-known-servers: setup ## Record the tool lists of well-known servers again, and write docs/known-servers.md.
+known-servers: setup installed ## Record the tool lists of well-known servers again, and write docs/known-servers.md.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python tests/support/documentation/known_servers.py $(NAMES)
 	@PYTHONPATH=tests $(BIN)/python tests/support/documentation/known_page.py
 
@@ -86,8 +86,8 @@ generated: installed ## Compile the shipped constitution and the examples from t
 	@for project in . examples/office examples/shop; do \
 		(cd $$project && PATH="$(CURDIR)/$(BIN):$$PATH" ironcurtain compile --locked) || exit; done
 
-setup: installed ## Install everything that the demo needs.
-	@$(SETUP) sandbox
+setup: need $(VENV)/running node_modules/.package-lock.json ## Install everything that the demo needs.
+	@$(SETUP) engine sandbox
 
 installed: need $(VENV)/installed node_modules/.package-lock.json
 	@$(SETUP) engine
@@ -99,8 +99,11 @@ need:
 browser:
 	@$(SETUP) browser
 
+$(VENV)/running: requirements-run.txt pyproject.toml
+	@$(SETUP) running
+
 $(VENV)/installed: requirements.txt pyproject.toml
-	@$(SETUP) packages
+	@$(SETUP) development
 
 node_modules/.package-lock.json: package-lock.json
 	@$(SETUP) servers
@@ -111,9 +114,9 @@ $(WHATWG)/toascii.json: tests/whatwg.txt $(VENV)/installed
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-header
 
-lock: ## Resolve the dependencies anew: all of them, and what running IronCurtain without extras needs.
+lock: ## Resolve the dependencies anew: all of them, and what running IronCurtain and its proxy needs.
 	@$(LOCK) --all-extras --group dev pyproject.toml -o requirements.txt
-	@$(LOCK) --group build --constraints requirements.txt pyproject.toml -o requirements-run.txt
+	@$(LOCK) --extra mcp --group build --constraints requirements.txt pyproject.toml -o requirements-run.txt
 
 clean: ## Remove what was installed and cached here.
 	@rm -rf $(VENV) node_modules .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis questions

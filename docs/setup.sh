@@ -112,15 +112,26 @@ urllib.request.urlopen(sys.argv[1], timeout=15)' "$opa_release/opa_linux_amd64.s
 
 # --------------------------------------------- what is installed into the checkout, and OPA into the user's cache
 
+# What running IronCurtain and its proxy needs, and what developing it needs: all of that, and more.
+running() {
+	[ "$VENV/installed" -nt requirements-run.txt ] || packages requirements-run.txt
+	touch "$VENV/running"
+}
+
+development() {
+	packages requirements.txt
+	touch "$VENV/installed"
+}
+
 packages() {
 	must venv "Making a virtual environment in $VENV" "remove $VENV" "$PYTHON" -m venv "$VENV"
+	lock=$1
 	set -- "$VENV/bin/python" -m pip install --no-input --disable-pip-version-check
 	# The lock names everything, so nothing is resolved anew: pip would take a later release for what a package
 	# asks for with extras, and then refuse it for want of a hash.
-	must packages "Installing up to $(grep -c == requirements.txt) Python packages into $VENV" \
-		"see to the network, or to the index that pip uses" "$@" --require-hashes --no-deps -r requirements.txt
+	must packages "Installing up to $(grep -c == "$lock") Python packages into $VENV" \
+		"see to the network, or to the index that pip uses" "$@" --require-hashes --no-deps -r "$lock"
 	must itself "Installing IronCurtain into $VENV" "remove $VENV" "$@" --no-build-isolation --no-deps --editable .
-	touch "$VENV/installed"
 }
 
 servers() {

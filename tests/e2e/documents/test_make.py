@@ -107,6 +107,17 @@ def test_each_step_is_one_line_and_done_once(machine: Machine) -> None:
     assert (machine.root / ".cache" / "setup" / "packages.log").read_text() == "installed\n"
 
 
+def test_what_runs_is_not_what_develops(machine: Machine) -> None:
+    """The demo gets less than half of what `make check` gets, and what is developed with has it already."""
+    packages = re.compile(r"Installing up to (\d+) Python packages")
+    running = packages.search(machine.make("setup").stderr)
+    developing = packages.search(machine.make("installed").stderr)
+    assert running is not None
+    assert developing is not None
+    assert 2 * int(running[1]) < int(developing[1])
+    assert not packages.search(machine.make("setup").stderr)
+
+
 def test_a_terminal_sees_that_it_goes_on(machine: Machine) -> None:
     machine.has_python(pip="echo Collecting something; sleep 3")
     code, printed = in_terminal([MAKE, "installed"], machine.root, {**machine.environment, "TERM": "xterm"})

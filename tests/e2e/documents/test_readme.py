@@ -22,7 +22,7 @@ PYTHON = [text for language, text in BLOCKS if language == "python"]
 MAKE = next(text for text in SHELL if text.startswith("make demo"))
 OTHERS = [text for text in SHELL if text != MAKE]
 # What make compares with what it has installed: as old as can be, so that it installs nothing anew.
-INSTALLED = ("requirements.txt", "pyproject.toml", "package-lock.json")
+INSTALLED = ("requirements.txt", "requirements-run.txt", "pyproject.toml", "package-lock.json")
 NEEDS_MAKE = pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "activate").exists(), reason="make has not run")
 
 
@@ -97,25 +97,34 @@ def test_the_library_example(checkout: Path, environment: dict[str, str]) -> Non
 def test_the_demo_and_the_commands_that_it_prints(checkout: Path, environment: dict[str, str]) -> None:
     ended = run(["bash", "-c", MAKE.splitlines()[0]], checkout, environment)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert len(re.findall(r"^(?:ALLOW|DENY|ESCALATE) ", ended.stdout, re.MULTILINE)) == 5
-    session = ended.stdout.split("Now a client behind the proxy.")[1]
-    calls = re.findall(
-        r"^the agent calls (\w+).*?\n  it is (done|refused):$", session, re.MULTILINE | re.DOTALL
-    )
-    assert calls == [("read_text_file", "done"), ("move_file", "refused"), ("read_text_file", "done")]
-    assert re.search(r"^  The call waits\.", session, re.MULTILINE)
-    assert "no model" in session
-    assert ("NOT CONTAINED" in session) is not ("runs contained" in session)
-    same = run(["diff", "-r", str(ROOT / "generated"), "generated"], checkout, environment)
-    assert (same.returncode, same.stdout) == (0, "")
-    printed = re.findall(r"^\$ (.*)$", ended.stdout, re.MULTILINE)
+    said = ended.stdout
+    assert len((said + ended.stderr).splitlines()) <= 70
+    assert "  - The agent may read files in the Documents folder.\n" in said
+    assert '  \tids := input.within["read-path"]["~/Documents"]\n' in said
+    assert re.search(r"^  Loosened: \d+\n.* escalate → allow for 10 tools", said, re.MULTILINE)
+    assert re.findall(r"^it (is done|is refused|waits)", said, re.MULTILINE) == [
+        "is done",
+        "is refused",
+        "waits",
+        "is done",
+    ]
+    assert '"The agent must not add, change or move away anything in the Documents folder."' in said
+    assert re.search(r'^      \| /path = "/\S+', said, re.MULTILINE)
+    assert "no model" in said
+    assert ("NOT CONTAINED" in said) is not ("runs contained" in said)
+    first, *printed = re.findall(r"^\$ (.*)$", said, re.MULTILINE)
     assert len(printed) == 10
-    # The two that take longest have just run as they were printed.
-    for command in (each for each in printed if each.split()[1] not in {"compile", "verify"}):
-        again = run(["bash", "-c", f". .venv/bin/activate; {command}"], checkout, environment)
+    for command in printed:
+        if " compile " in command or " proxy " in command:
+            continue  # they have just run as they were printed; a second copy would lie inside the first
+        again = run(["bash", "-c", f"{first} && {command}"], checkout, environment)
         # A verdict may be no, and what was approved is gone; nothing is wrong with the command.
         assert again.returncode in {0, 1, 4}, (command, again.stderr)
         assert "error[" not in again.stderr, command
+    everything = run(["bash", "-c", "make demo VERBOSE=1"], checkout, environment)
+    assert everything.returncode == 0, everything.stdout + everything.stderr
+    assert "3/8 compile rules: 6 rules" in everything.stdout
+    assert "  answer by: " in everything.stdout
 
 
 def test_commands_stand_in_the_groups_of_the_help() -> None:

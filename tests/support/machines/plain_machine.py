@@ -16,7 +16,8 @@ _TOOLS = """
 cat chmod cp cut grep ln ls mkdir sh sleep tail touch tr uname
 """
 _FILES = """
-Makefile docs/setup.sh pyproject.toml requirements.txt tests/whatwg.txt package-lock.json opa/version.json
+Makefile docs/setup.sh pyproject.toml requirements.txt requirements-run.txt
+tests/whatwg.txt package-lock.json opa/version.json
 """
 # Makes a virtual environment whose programs are scripts: pip and OPA end as `status` says, and the sandbox
 # lacks what is not on PATH.
