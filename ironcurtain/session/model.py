@@ -30,6 +30,7 @@ from ironcurtain.compiler.llm.structured_completion import model_failed
 from ironcurtain.errors import IronCurtainError, ModelFailedError, SessionError, UsageError
 from ironcurtain.session.asking_again import AskedAgain
 from ironcurtain.settings import user_directory
+from ironcurtain.system.extras import how_to_install
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
@@ -86,7 +87,7 @@ def open_model(model: str) -> SessionModel:
     service, name = parse_model(model)
     if not installed(service.sdk):
         raise ModelFailedError(
-            f"the SDK for {service.title} is not installed", hint=f"pip install 'ironcurtain[{service.name}]'"
+            f"the SDK for {service.title} is not installed", hint=how_to_install(service.name)
         )
     config = load_user_config(user_directory() / FILE_NAME)
     access = access_to(service, config, or_manual=False)

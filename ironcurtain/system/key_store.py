@@ -116,8 +116,8 @@ def _read(name: str, where: str) -> str:
         raise ServerConfigError(
             f"the secret {quoted(name)} cannot be read: {why}",
             where=where,
-            hint="Unlock the key store, and see that `ironcurtain[keyring]` is installed; or write the value "
-            "into the file itself.",
+            hint="Unlock the key store; `ironcurtain error IC1009` installs the extra `keyring`, where that "
+            "is missing; or write the value into the file itself.",
         )
     return value
 

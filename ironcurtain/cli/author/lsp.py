@@ -14,7 +14,7 @@ def command(*, stdio: bool, no_verify: bool) -> Exit:
     """Tell an editor what is wrong while you type: in the constitution, scenarios, answers and settings.
 
     An editor starts it and speaks the Language Server Protocol on stdin and stdout;
-    `ironcurtain error editors` sets up three of them. Needs the extra `lsp`: pip install 'ironcurtain[lsp]'.
+    `ironcurtain error editors` sets up three of them. Needs the extra `lsp`.
 
     \b
     Example:

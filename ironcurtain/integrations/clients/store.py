@@ -32,6 +32,7 @@ from ironcurtain.integrations.clients.report import WrapRecord
 from ironcurtain.servers.fetched.lock import ServerLock, read_lock, write_lock
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
+from ironcurtain.system.extras import how_to_install
 from ironcurtain.system.files import atomic_write, load, read_bytes
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import JsonSource
@@ -330,7 +331,7 @@ def restored(redacted: bytes, names: Iterable[str], where: str) -> bytes:
         raise FileError(
             "the secrets of the backup are in the system's key store, which cannot be used",
             where=where,
-            hint="Install `ironcurtain[keyring]`, and run this in your own session.",
+            hint=f"{how_to_install('keyring')}; and run this in your own session.",
         )
     try:
         values = {name: store.get(name) for name in known}

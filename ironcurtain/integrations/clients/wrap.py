@@ -146,7 +146,7 @@ def _of_secrets(change: _Change) -> list[str]:
     if change.record.secrets:
         return [f"{what}: in the system's key store, and in no file of ours"]
     place = visible(str(change.generation.servers))
-    why = "there is no key store here that can be used (`ironcurtain[keyring]`)"
+    why = "there is no key store here that can be used (`ironcurtain error IC1009`: the extra `keyring`)"
     return [f"{what}: in {place}, which you alone can read (0600): {why}"]
 
 

@@ -29,6 +29,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import RuleKind, kind_of
 from ironcurtain.policy import Policy
 from ironcurtain.servers.permitted import project_servers
+from ironcurtain.system.extras import how_to_install
 from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import counted, visible
 
@@ -194,7 +195,7 @@ def _service(installation: Installation, service: Service) -> Iterator[Diagnosis
         yield Diagnosis.warn(
             "model",
             f"the SDK for {service.title} is not installed",
-            f"Run `pip install 'ironcurtain[{service.name}]'`.",
+            f"Run `{how_to_install(service.name)}`.",
             code=ModelFailedError.code,
         )
     elif installation.online:

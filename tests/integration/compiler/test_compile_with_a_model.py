@@ -173,7 +173,7 @@ def test_an_sdk_that_is_not_installed_names_its_extra(compiler: Compiler) -> Non
     program = (sys.executable, "-c", hidden, "compile", "--saved-tools", "--model", "openai:x")
     result = compiler.program(*program, **{OPENAI.variables[0]: CANARY})
     assert result.returncode == 3
-    assert "pip install 'ironcurtain[openai]'" in result.stderr
+    assert f"{sys.executable} -m pip install 'httpx2>=2.16' 'openai<4,>=3.54'" in result.stderr
 
 
 def test_on_a_terminal_a_table_lives_and_the_terminal_is_left_as_it_was(compiler: Compiler) -> None:

@@ -27,6 +27,7 @@ from ironcurtain.compiler.llm.question import MANUAL, Answer, EarlierAnswer, Kee
 from ironcurtain.compiler.llm.structured_completion import PATIENCE, ModelProvider, Patience
 from ironcurtain.errors import ModelFailedError, UsageError
 from ironcurtain.settings import user_directory
+from ironcurtain.system.extras import how_to_install
 from ironcurtain.system.text import quoted
 
 DEFAULT_PROVIDER = "anthropic"
@@ -129,7 +130,7 @@ def _provider(model: str, questions: Path, ledger: Ledger, patience: Patience) -
 def _endpoint_class(service: Service) -> type:
     if not installed(service.sdk):
         raise ModelFailedError(
-            f"the SDK for {service.title} is not installed", hint=f"pip install 'ironcurtain[{service.name}]'"
+            f"the SDK for {service.title} is not installed", hint=how_to_install(service.name)
         )
     module = importlib.import_module(f"ironcurtain.compiler.llm.providers.{service.module}")
     found: type = getattr(module, service.endpoint)
