@@ -92,14 +92,14 @@ def _read_to(handle: int, most: int, expected: int) -> bytes:
 
 
 def read_text(path: Path, *, max_bytes: int = MAX_BYTES) -> str:
-    """Read a UTF-8 text file of bounded size that is not blank.
+    """Read a UTF-8 text file of bounded size that is not blank, without a byte-order mark.
 
     Raises:
         FileError: Naming the place of the first byte that is not UTF-8, or why else it cannot be read.
     """
     data = read_bytes(path, max_bytes=max_bytes)
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(

@@ -4,8 +4,8 @@ Each sentence of a paragraph or a list item is one clause, with the id that `cla
 author wrote behind it (`{#payments}`); a block of code is one, too, so that nothing a person wrote is passed
 over. A clause of a nested list carries
 the items that it stands below. Headings are no clauses but their context; below a heading that contains the
-word "principles", clauses are guiding principles, which no single rule needs to implement. HTML comments are
-not read.
+word "principles", clauses are guiding principles, which no single rule needs to implement. HTML comments,
+struck-out text and tables are not read; `unread` names the latter two.
 
 The user's own guidance is a second file of the same form. Its clauses are `U1`, `U2`, …; they stand below
 a heading of ours that says that they supersede the others.
@@ -30,8 +30,13 @@ SUPERSEDING = "The user's own guidance, which supersedes every clause C… that 
 """The heading above all clauses of the user's own file, as a model reads it."""
 
 _PRINCIPLES = re.compile(r"\bprinciples\b", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
+_ASIDES = re.compile(
+    r"(?P<code>(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))|(?P<comment><!--.*?-->)"
+    r"|(?<!~)~~(?=[^\s~])(?:(?!\n\s*\n).)+?(?<=[^\s~])~~(?!~)|<(?P<tag>del|s|strike)>.*?</(?P=tag)>",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Code, which is read as it stands, and what is taken out before anything is read."""
 _WRITTEN = re.compile(r"\s*\{#(?P<id>[^{}\s]+)\}(?=\s|$)")
 _LISTS = {"bullet_list", "ordered_list"}
 _ASIDE = re.compile(r"(?<!`)`+[^`]+`+|\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\]\([^()\s]*\)|<[^<>\s]*>")
@@ -194,9 +199,11 @@ def _read(
 
 def _sentences(text: str, source: str, above: tuple[str, ...]) -> Iterator[_PlacedSentence]:
     around, in_heading = _Surroundings(), 0
-    for token in MarkdownIt("commonmark").parse(text):
+    for token in _parsed(text):
         around.move(token)
-        if token.type == "heading_open":
+        if token.type == "table":
+            around.say("", "")
+        elif token.type == "heading_open":
             in_heading = int(token.tag[1:])
         elif token.type == "inline" and in_heading:
             around.head(in_heading, _one_line(token.content))
@@ -208,6 +215,31 @@ def _sentences(text: str, source: str, above: tuple[str, ...]) -> Iterator[_Plac
             around.say(" ".join(sentence.text for sentence in parts), parts[-1].text)
 
 
+def _parsed(text: str) -> list[Token]:
+    """Return the tokens of a constitution without what is not read; a table is one token."""
+    tokens: list[Token] = []
+    depth = 0
+    for token in MarkdownIt("commonmark").enable("table").parse(_ASIDES.sub(_left_of, text)):
+        if token.type == "table_open":
+            tokens.append(Token("table", "table", 0, map=token.map))
+        depth += {"table_open": 1, "table_close": -1}.get(token.type, 0)
+        if not depth and token.type != "table_close":
+            tokens.append(token)
+    return tokens
+
+
+def _left_of(aside: re.Match[str]) -> str:
+    """Return code as it is, and of what is not read its line ends alone, so that places stay."""
+    return aside[0] if aside["code"] else "\n" * aside[0].count("\n")
+
+
+def _struck(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the 0-based line of each piece of struck-out text, and the piece."""
+    for aside in _ASIDES.finditer(text):
+        if not aside["code"] and not aside["comment"]:
+            yield text.count("\n", 0, aside.start()), _one_line(aside[0])
+
+
 def _parts(token: Token, source: str) -> Iterator[Sentence]:
     """Yield the sentences of a token that holds clauses."""
     first = _lines(token)[0] + 1
@@ -215,10 +247,8 @@ def _parts(token: Token, source: str) -> Iterator[Sentence]:
         for begin, end, written in _spans(token.content, f"{source}:{first}"):
             line = first + token.content.count("\n", 0, begin)
             yield Sentence(_one_line(token.content[begin:end]), written, f"{source}:{line}")
-    elif token.type in {"fence", "code_block", "html_block"}:
-        text = _COMMENT.sub("", token.content) if token.type == "html_block" else token.content
-        if whole := _one_line(text):
-            yield Sentence(whole, "", f"{source}:{first}")
+    elif token.type in {"fence", "code_block", "html_block"} and (whole := _one_line(token.content)):
+        yield Sentence(whole, "", f"{source}:{first}")
 
 
 def _spans(text: str, where: str) -> Iterator[tuple[int, int, str]]:
@@ -295,18 +325,24 @@ def unread(text: str, clauses: Sequence[PlacedClause]) -> Iterator[tuple[int, st
     Yields:
         The 1-based line, and what is to be said of it.
     """
-    tokens = MarkdownIt("commonmark").parse(text)
+    tokens = _parsed(text)
     begins = sorted(placed.lines[0] for placed in clauses)
     read = {line for placed in clauses for line in range(*placed.lines)}
     headings = [token for token in tokens if token.type == "heading_open" and token.map]
     for token in tokens:
         if token.map and (token.type in _KNOWN or token in headings):
             read |= set(range(*token.map))
-    lines = text.splitlines()
-    unread = dict(_idle_headings(headings, begins, lines))
-    unread |= {n: "is not read as text" for n, line in enumerate(lines) if line.strip() and n not in read}
-    for number, why in sorted(unread.items()):
-        yield number + 1, f"{quoted(lines[number].strip())} is no clause: it {why}"
+    tables, struck = [token for token in tokens if token.type == "table"], [*_struck(text)]
+    read |= {line for token in tables for line in range(*_lines(token))} | {line for line, _ in struck}
+    lines = _ASIDES.sub(_left_of, text).splitlines()
+    unread = [(n, lines[n], why) for n, why in _idle_headings(headings, begins, lines)]
+    unread += [(_line(token), lines[_line(token)], "is the first line of a table") for token in tables]
+    unread += [(line, piece, "is struck out") for line, piece in struck]
+    unread += [
+        (n, line, "is not read as text") for n, line in enumerate(lines) if line.strip() and n not in read
+    ]
+    for number, said, why in sorted(unread):
+        yield number + 1, f"{quoted(said.strip())} is no clause: it {why}"
 
 
 def _idle_headings(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.compiler.load.clauses import read_clauses
+from ironcurtain.compiler.load.clauses import read_clauses, unread_lines
 from ironcurtain.errors import FileError
 
 ROOT = Path(__file__).parents[4]
@@ -49,6 +49,39 @@ def test_each_paragraph_and_item_is_a_clause_with_its_place() -> None:
         ("C6", "Downloads may be deleted.", "15", False),
         ("C7", "deny everything else", "20", False),
         ("C8", "Quoted rules count.", "24", False),
+    ]
+
+
+REVISED = """\
+- Notes may be read. <!-- was: changed -->
+- ~~Everything may be read.~~
+- Notes may ~~not~~ be listed, <del>and changed</del>.
+
+Drafts <!-- of
+people --> are kept, as `<!-- this -->` and `~~that~~` are.
+
+| who | what |
+| -- | -- |
+| agent | may delete notes |
+
+After the table, ask.
+"""
+
+
+def test_comments_struck_out_text_and_tables_are_no_clauses() -> None:
+    """What a person struck out was a clause all the same, a table was one, and a remark was part of one."""
+    placed = read_clauses(REVISED, "c.md")
+    assert [(one.clause.text, one.clause.source) for one in placed] == [
+        ("Notes may be read.", "c.md:1"),
+        ("Notes may be listed, .", "c.md:3"),
+        ("Drafts are kept, as `<!-- this -->` and `~~that~~` are.", "c.md:5"),
+        ("After the table, ask.", "c.md:12"),
+    ]
+    assert [*unread_lines(REVISED, "c.md", placed)] == [
+        'c.md:2: "~~Everything may be read.~~" is no clause: it is struck out',
+        'c.md:3: "<del>and changed</del>" is no clause: it is struck out',
+        'c.md:3: "~~not~~" is no clause: it is struck out',
+        'c.md:8: "| who | what |" is no clause: it is the first line of a table',
     ]
 
 

@@ -14,6 +14,7 @@ from ironcurtain.compiler.load.linter import lint
 from ironcurtain.compiler.load.load import load_inputs
 from ironcurtain.compiler.load.sources import MAX_CONSTITUTION_BYTES, Sources, shown_path
 from ironcurtain.errors import ConstitutionError, FileError, IronCurtainError
+from ironcurtain.settings import FILE_NAME, load_settings
 from ironcurtain.system.structs import replace
 
 
@@ -49,6 +50,18 @@ def test_lists_of_the_last_result_are_kept_until_the_project_has_its_own(tmp_pat
     assert load_inputs(sources(tmp_path)).lists.lists["friends"].values == ("old@example.com",)
     (tmp_path / "dynamic-lists.json").write_text(lists("new@example.com"))
     assert load_inputs(sources(tmp_path)).lists.lists["friends"].values == ("new@example.com",)
+
+
+def test_files_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """The mark that some editors write made a clause of the title."""
+    before = load_inputs(sources(write_project(tmp_path)))
+    for name in ("constitution.md", "mcp-servers.json", "scenarios.yaml"):
+        path = tmp_path / name
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load_inputs(sources(tmp_path)) == before
+    settings = tmp_path / FILE_NAME
+    settings.write_bytes(b'\xef\xbb\xbfmodel = "manual"\n')
+    assert load_settings(settings).model == "manual"
 
 
 def test_a_constitution_has_a_bound(tmp_path: Path) -> None:
