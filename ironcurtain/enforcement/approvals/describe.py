@@ -43,8 +43,8 @@ def describe(request: ApprovalRequest, *, width: int = WIDTH) -> str:
     r"""Return a whole request as text of lines of at most `width` columns (never fewer than 24).
 
     Every argument is shown in full. Strings stand in double quotes with `\n`, `\xNN`, `\uNNNN` for what
-    cannot be seen or could be mistaken for something else; a line that begins with `|` begins a line of a
-    value, one with `:` continues it.
+    cannot be seen or could be mistaken for something else; what stands behind `|` begins a line of a value,
+    and a line that begins with `:` continues it.
     """
     return in_lines(f"request {request.id}", parts_of(request), width)
 
@@ -57,12 +57,14 @@ class RequestPart(Struct):
         lines: What an agent, a server or the policy wrote: each whole, however long.
         brief: Words of ours behind the name.
         after: Words of ours behind the lines.
+        short: Whether the one line stands beside the name where it fits.
     """
 
     name: str
     lines: tuple[str, ...] = ()
     brief: str = ""
     after: str = ""
+    short: bool = False
 
 
 def in_lines(heading: str, parts: Iterable[RequestPart], width: int) -> str:
@@ -77,6 +79,12 @@ def parts_of(request: ApprovalRequest) -> Iterator[RequestPart]:
     """Yield all that a person is shown of a request, in the order in which it is read."""
     yield _field("tool", f"{request.server} {request.tool}")
     yield RequestPart("effects", (effect_of(request),))
+    yield _object("arguments", request.arguments)
+    if request.meta:
+        yield _object("sent along, judged by no rule (_meta)", request.meta)
+    if request.facts:
+        yield _object("decided on these facts", request.facts)
+    yield RequestPart("what it touches", tuple(map(_resource_line, request.subjects)))
     yield _field("why", request.reason)
     yield _field("rule", request.rule)
     if request.clause:
@@ -85,24 +93,22 @@ def parts_of(request: ApprovalRequest) -> Iterator[RequestPart]:
         yield _field(f"check {visible(check.clause)}", check.text)
     if request.approver is not None:
         yield _field("approval of", f"{request.approver} {HOW_ANSWERED[request.answered_by]}")
+    yield _session(request)
     yield _field("session", request.session)
     if request.client:
         yield _field("client", request.client)
     yield _object("caller", request.caller)
     yield RequestPart("asked", brief=f"{request.asked:%Y-%m-%d %H:%M:%S} UTC")
     yield RequestPart("answer by", brief=f"{request.expires:%Y-%m-%d %H:%M:%S} UTC")
-    yield _object("arguments", request.arguments)
-    if request.meta:
-        yield _object("sent along, judged by no rule (_meta)", request.meta)
-    if request.facts:
-        yield _object("decided on these facts", request.facts)
-    yield RequestPart("what it touches", tuple(map(_resource_line, request.subjects)))
-    yield _session(request)
     yield _field("digest", request.binding)
 
 
 def _laid_out(part: RequestPart, width: int) -> Iterator[str]:
-    yield f"  {part.name}: {part.brief}" if part.brief else f"  {part.name}:"
+    name = f"  {part.name}:"
+    if part.short and sum(map(columns_of, line := f"{name} | {part.lines[0]}")) <= width:
+        yield line
+        return
+    yield f"{name} {part.brief}" if part.brief else name
     for line in part.lines:
         yield from behind_margin(line, width)
     if part.after:
@@ -129,7 +135,7 @@ def _session(request: ApprovalRequest) -> RequestPart:
 
 
 def _field(name: str, text: str) -> RequestPart:
-    return RequestPart(name, (visible(text),))
+    return RequestPart(name, (visible(text),), short=True)
 
 
 def _object(name: str, value: dict[str, JsonValue]) -> RequestPart:

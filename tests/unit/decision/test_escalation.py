@@ -127,8 +127,8 @@ def test_a_request_tells_the_checklist_everywhere() -> None:
     hidden = ClauseCheck(clause="C2", text="No portion\u202e was flown.")
     request = written().model_copy(update={"checks": (hidden,), "approver": "supervisor"})
     text = describe(request)
-    assert "check C2:\n    | No portion\\u202e was flown." in text
-    assert "approval of:\n    | supervisor (who answers here)" in text
+    assert "check C2: | No portion\\u202e was flown." in text
+    assert "approval of: | supervisor (who answers here)" in text
     notice = notice_of(request)
     assert notice.approver == "supervisor"
     assert [each.text for each in notice.checks] == ["No portion\\u202e was flown."]

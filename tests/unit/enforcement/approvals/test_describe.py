@@ -95,6 +95,14 @@ def test_two_requests_that_differ_are_shown_differently() -> None:
     assert len(texts) == len(values)
 
 
+def test_what_the_call_does_stands_before_why_it_is_asked() -> None:
+    text = describe(written("/srv/docs/a.txt"))
+    names = ["tool", "effects", "arguments", "what it touches", "why", "rule", "session", "asked", "digest"]
+    places = [text.index(f"\n  {name}:") for name in names]
+    assert places == sorted(places)
+    assert "\n  tool: | s write_file\n" in text
+
+
 LONG = "/srv/" + "directory/" * 30 + "file.txt"
 FORGED = "0123456789abcdef  9:59 left  s write_file"
 
