@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic_core import from_json
 
 from ironcurtain.model.reserved_rules import ReservedRule
@@ -60,7 +62,7 @@ def read_answer(status: int, body: bytes, revision: str, *, bundle: str = BUNDLE
     document = _document(status, body)
     found = _revision(document, bundle)
     if found != revision:
-        of = "no bundle" if found is None else f"revision {quoted(str(found))}"
+        of = f"revision {quoted(str(found))}" if found is not None else _other_bundles(document, bundle)
         raise EngineAnswerError(
             ReservedRule.ENGINE_REVISION, f"the engine answered from {of}, not {quoted(revision)}"
         )
@@ -91,8 +93,19 @@ def _document(status: int, body: bytes) -> dict[str, JsonValue]:
 
 
 def _revision(document: dict[str, JsonValue], bundle: str) -> JsonValue:
-    found: JsonValue = document
-    for key in ("provenance", "bundles", bundle, "revision"):
+    return _below(document, ("provenance", "bundles", bundle, "revision"))
+
+
+def _other_bundles(document: dict[str, JsonValue], bundle: str) -> str:
+    """Say that no bundle has the name by which it is asked for, and which names there are."""
+    bundles = _below(document, ("provenance", "bundles"))
+    names = ", ".join(map(quoted, sorted(bundles))) if isinstance(bundles, dict) else ""
+    has = f" (its configuration calls it {names})" if names else ""
+    return f"no bundle of the name {quoted(bundle)}{has}"
+
+
+def _below(found: JsonValue, keys: Iterable[str]) -> JsonValue:
+    for key in keys:
         if not isinstance(found, dict) or key not in found:
             return None
         found = found[key]

@@ -193,8 +193,9 @@ class GuaranteeResult(Frozen):
         demand: `never V` or `always V`.
         status: `proved` where it holds for all calls; `broken` where the witness breaks it; `not found` where
             no call was found that breaks it, but not every kind of call was examined, for the `reasons`
-            given; `says nothing` where it is proved to speak of no call at all; `not examined` where no call
-            could be made that it speaks of, or that a tool of it takes.
+            given (of a `proved` one the requests that no rule opens); `says nothing` where it is proved to
+            speak of no call at all; `not examined` where no call could be made that it speaks of, or that a
+            tool of it takes.
         cells: How many kinds of resources it speaks of.
         witness: The smallest call that breaks it; of a guarantee about sequences the last call of one.
         sequence: The calls of a session that break it, as few as were found; the last one is the witness.

@@ -78,7 +78,7 @@ class LastWords:
 
     def failed(self, name: str, what: str) -> ServerFailedError:
         """Make the error for the server: what the reader of it saw, or else why it was ended."""
-        hint = f"It last wrote: {' | '.join(self._lines)}" if self._lines else _WORDLESS
+        hint = f"It last wrote: {' | '.join(self._lines).rstrip('.')}." if self._lines else _WORDLESS
         if self._end and self._end != _PLAIN_END:
             what = f"failed: {self._end}"
         return ServerFailedError(f"the server {what}", where=name, hint=hint)

@@ -25,9 +25,7 @@ from ironcurtain.system.text import quoted, visible
 
 SANDBOX = "sandbox"
 _SHOWN = 12
-_UNLISTED = (
-    "No rule opens these requests: all are denied. A guarantee without `tool` speaks of them where one does."
-)
+_UNOPENED = "No rule opens these requests: all are denied, so only `never` can be kept."
 _BY_INDEX = "Tests reach into an array by `*`, not by an index."
 
 
@@ -38,6 +36,7 @@ class ReadGuarantee(Struct):
         tools: The tools that it speaks of; of a guarantee about resources, those that can have such.
         kind: The kind of its patterns.
         within: Canonical patterns, the sandbox as its directory; None if it does not ask.
+        unopened: Requests beside tool calls that it names and no rule opens: none is ever permitted.
     """
 
     guarantee: Guarantee
@@ -46,6 +45,7 @@ class ReadGuarantee(Struct):
     within: frozenset[str] | None
     outside: frozenset[str] | None
     predicates: tuple[Predicate, ...]
+    unopened: tuple[str, ...] = ()
 
     @property
     def patterns(self) -> frozenset[str]:
@@ -90,7 +90,9 @@ def _prepare(
     scope = guarantee.when
     if guarantee.clause is not None and content.clauses and guarantee.clause not in content.clauses:
         raise GuaranteeError(f"there is no clause {quoted(guarantee.clause)}", hint=_known(content.clauses))
-    tools = _tools(scope, content.annotations)
+    tools, unopened = _tools(guarantee, content.annotations)
+    if unopened and not tools:
+        return ReadGuarantee(guarantee, (), "", None, None, (), unopened)
     _check_roles(scope, tools, content.annotations, registry)
     _check_pointers(scope, tools, content)
     kind = _kind(scope, registry)
@@ -100,7 +102,7 @@ def _prepare(
     _check_contradiction(within, outside, kind, registry)
     # A promise to allow speaks of callers that are known; every other one of those that are not, too.
     demand = guarantee.always or Verdict.DENY
-    return ReadGuarantee(guarantee, tools, kind, within, outside, tests_of(scope, demand))
+    return ReadGuarantee(guarantee, tools, kind, within, outside, tests_of(scope, demand), unopened)
 
 
 def tests_of(scope: GuaranteeScope, demand: Verdict) -> tuple[Predicate, ...]:
@@ -112,17 +114,24 @@ def tests_of(scope: GuaranteeScope, demand: Verdict) -> tuple[Predicate, ...]:
     )
 
 
-def _tools(scope: GuaranteeScope, annotations: Annotations) -> tuple[tuple[str, str], ...]:
+def _tools(
+    guarantee: Guarantee, annotations: Annotations
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Return the tools that a guarantee speaks of, and the requests that it names and no rule opens."""
+    scope, unopened = guarantee.when, []
     for server in scope.server or ():
         if server not in annotations.servers:
             raise GuaranteeError(f"there is no server {quoted(server)}", hint=_known(annotations.servers))
     places = [place for place in annotations.tools() if scope.server is None or place[0] in scope.server]
     names = {tool for _, tool in places}
     for tool in scope.tool or ():
-        if tool not in names:
-            hint = _UNLISTED if tool in RESERVED else _known(names)
+        if tool not in names and tool in RESERVED and guarantee.never is not None:
+            unopened.append(tool)
+        elif tool not in names:
+            hint = _UNOPENED if tool in RESERVED else _known(names)
             raise GuaranteeError(f"there is no tool {quoted(tool)}", hint=hint)
-    return tuple(place for place in places if scope.tool is None or place[1] in scope.tool)
+    chosen = tuple(place for place in places if scope.tool is None or place[1] in scope.tool)
+    return chosen, tuple(unopened)
 
 
 def _check_roles(

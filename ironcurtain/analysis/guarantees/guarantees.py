@@ -225,13 +225,15 @@ def _result(
                 f"guarantee {guarantee.id}: the call {visible(str(broken.call.arguments))} was expected to "
                 f"break it, but is decided {decision.verdict} by {visible(decision.rule)}"
             )
+    cells = broken.cells + len(read.unopened)
+    denied = [f"no rule opens {tool}, so every such request is denied" for tool in read.unopened]
     return GuaranteeResult(
         id=guarantee.id,
         clause=guarantee.clause,
         demand=guarantee.words,
-        status=status_of(witness is not None, reasons, broken.cells),
-        reasons=tuple(sorted(reasons)),
-        cells=broken.cells,
+        status=status_of(witness is not None, reasons, cells),
+        reasons=(*sorted(reasons), *denied),
+        cells=cells,
         witness=witness,
         asked_of_caller=tuple(sorted(broken.approvers & set(callers))),
     )
@@ -297,7 +299,8 @@ def result_lines(result: GuaranteeResult) -> Iterator[str]:
     clause = f" ({result.clause})" if result.clause else ""
     mark = _MARKS[result.status] if result.holds or result.status == "broken" else "FAIL"
     yield f"{mark:4}  {result.id}{clause}: {result.demand}, {status_words(result)}"
-    yield from (f"      {reason_line(visible(reason))}" for reason in result.reasons)
+    for reason in map(visible, result.reasons):
+        yield f"      {reason if result.status == 'proved' else reason_line(reason)}"
     for name in map(visible, result.asked_of_caller):
         yield f"      asked of {name}, so not enforced against {name}"
     if result.sequence:

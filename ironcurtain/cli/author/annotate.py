@@ -106,7 +106,7 @@ def annotate_tools(
         known=shipped_collection(),
         declared=declared_annotations(project_servers(project.path("servers"))),
     )
-    told = [f"finding: {note}" for note in annotated.notes]
+    told = [line for note in annotated.notes for line in f"finding: {note}".splitlines()]
     for line in (*told, *(line for proposal in annotated.proposals for line in proposal.lines)):
         click.echo(printable(line), err=True)
     return annotated

@@ -260,12 +260,13 @@ def _lines(built: Built) -> Iterator[str]:
     from ironcurtain.analysis.clauses.outcomes_text import outcome_line
 
     yield from (f"clause: {outcome_line(outcome)}" for outcome in built.verification.clauses)
-    yield from (f"finding: {finding}" for finding in built.findings)
+    for finding in built.findings:
+        yield from f"finding: {finding}".splitlines()
 
 
 def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
     """Return the gate of `ironcurtain verify` for what is about to be published."""
-    from ironcurtain.cli.output.report_text import plain_text
+    from ironcurtain.cli.output.report_text import check_lines
     from ironcurtain.compiler.verify.gate_judgement import GateOutcome
     from ironcurtain.integrations.gate.checks.all_checks import run_checks
     from ironcurtain.integrations.gate.reading import unpublished
@@ -274,6 +275,6 @@ def _gate(project: Standards, output: Path, engine: Opa) -> Gate:
     def judged(recorded: Baseline) -> GateOutcome:
         reviewed = unpublished(recorded, project, output, datetime.now(UTC).date())
         report = gate_report("verify", reviewed.bundle, engine, run_checks(reviewed))
-        return GateOutcome(report, tuple(plain_text(report).splitlines()))
+        return GateOutcome(report, tuple(check_lines(report)))
 
     return judged

@@ -11,11 +11,13 @@ from ironcurtain.system.text import printable
 _MARKS = {"passed": "ok  ", "failed": "FAIL", "skipped": "--  ", "unexamined": "??  "}
 DIFFERENCE = "difference"
 FINDINGS = "findings"
+CLAUSES = "clauses"
+_MOST_NOTES = 3
 
 
 def plain_text(report: GateReport) -> str:
-    """Return the report as plain text."""
-    return "".join(f"{line}\n" for line in _lines(report))
+    """Return the report as plain text, which ends with what failed: that is read first, and often alone."""
+    return "".join(f"{line}\n" for line in (*check_lines(report), *_failures(report)))
 
 
 def said_of_changes(report: GateReport) -> Mapping[str, tuple[str, ...]]:
@@ -39,16 +41,43 @@ def other_problems(report: GateReport, check: Check) -> tuple[Problem, ...]:
     return tuple(problem for problem in check.problems if problem.id not in shown)
 
 
-def _lines(report: GateReport) -> Iterator[str]:
+def check_lines(report: GateReport) -> Iterator[str]:
+    """Yield what each check says, and the outcome."""
     if report.difference is not None:
         yield from text_lines(report.difference, said_of_changes(report))
         yield ""
     for check in report.checks:
         yield f"{_MARKS[check.status]}  {printable(check.name)}: {printable(check.summary)}"
-        for problem in other_problems(report, check):
-            yield from _problem(problem, named=check.name == FINDINGS)
+        problems = other_problems(report, check)
+        notes = [problem for problem in problems if problem.severity == "note" and not problem.details]
+        joined = check.name == CLAUSES and len(notes) > _MOST_NOTES
+        for problem in problems:
+            if not (joined and problem in notes):
+                yield from _problem(problem, named=check.name == FINDINGS)
+        if joined:
+            named = ", ".join(printable(problem.clause or problem.id) for problem in notes)
+            yield f"      note: {len(notes)} clauses are kept by more than rules, or not at all: {named}"
+            yield "        to do: Read why: `ironcurtain explain --clause ID`."
     if report.command == "verify":
         yield from _outcome(report)
+
+
+def _failures(report: GateReport) -> Iterator[str]:
+    """Yield a line for each check that failed, with its first mistake and where that is."""
+    if report.command != "verify" or report.ok:
+        return
+    for check in report.checks:
+        if check.status != "failed":
+            continue
+        problem = next((each for each in check.problems if each.severity == "error"), None)
+        said, more = check.summary, 0
+        if problem is not None:
+            said = f"{problem.message} ({problem.clause})" if problem.clause else problem.message
+            more = sum(each.severity == "error" for each in check.problems) - 1
+        at = f", at {problem.file}" if problem is not None and problem.file else ""
+        line = f":{problem.line}" if problem is not None and problem.file and problem.line else ""
+        others = f"; and {more} more" if more else ""
+        yield printable(f"failed: {check.name}: {said}{at}{line}{others}")
 
 
 def outcome_words(report: GateReport) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ironcurtain.cli.options.stated_facts import StatedFacts
 from ironcurtain.decision.decide import Call
+from ironcurtain.decision.reserved_tools import RESERVED
 from ironcurtain.errors import Exit, IronCurtainError, Place, ScenarioError, UsageError
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.reserved_rules import ReservedRule, reserved
@@ -68,6 +69,8 @@ def as_text(decision: Decision) -> str:
 def _change(decision: Decision) -> str:
     """Say what would have to change for the call to be allowed."""
     rule = reserved(decision.rule)
+    if rule is ReservedRule.UNKNOWN_TOOL and decision.tool in RESERVED:
+        return f"A rule that names this kind of request: `tool: [{decision.tool}]`; no annotation is needed."
     if rule is not None and rule.facts.remedy:
         return rule.facts.remedy
     if decision.approvers:

@@ -109,7 +109,7 @@ def command(
     from ironcurtain.cli.output.reports import emit
     from ironcurtain.cli.review.policy_argument import bundle_or_project, path_or_none
     from ironcurtain.engine.locate import find
-    from ironcurtain.integrations.gate.inputs import GateInputs
+    from ironcurtain.integrations.gate.inputs import GateInputs, written_beside
     from ironcurtain.integrations.gate.report import exit_of
 
     files = formats_of(output)
@@ -120,7 +120,7 @@ def command(
     given = GateInputs(
         bundle=Path(path),
         config=path_or_none(config),
-        scenarios=path_or_none(scenarios),
+        scenarios=path_or_none(scenarios) or written_beside(read, Path(path)),
         guarantees=path_or_none(guarantees),
         approvals=path_or_none(approvals),
         coverage=fail_under,

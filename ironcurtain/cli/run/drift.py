@@ -24,7 +24,7 @@ from ironcurtain.errors import Exit, raise_all
 
 @click.command()
 @click.option("--server", "only", metavar="NAME", multiple=True, help="Read this server only; repeatable.")
-@bundle_argument()
+@bundle_argument("name", shown="[SERVER]", needed="any")
 @CONFIG
 @click.option("--servers", metavar="FILE", help="The servers' configuration (default: the project's).")
 @click.option("--sandbox", metavar="DIR", help="The workspace, as the proxy is given it.")
@@ -37,6 +37,7 @@ from ironcurtain.errors import Exit, raise_all
 def command(
     *,
     only: tuple[str, ...],
+    name: str | None,
     bundle: str | None,
     config: str | None,
     servers: str | None,
@@ -60,7 +61,7 @@ def command(
     Examples:
       ironcurtain drift
       ironcurtain drift --sandbox ~/work
-      ironcurtain drift --server github --format json
+      ironcurtain drift github --format json
 
     \b
     Exit: 0 no drift, 1 something drifted, 2 wrong options or files,
@@ -77,10 +78,11 @@ def command(
     from ironcurtain.servers.tool_lists.published import recorded_servers
     from ironcurtain.servers.tools import left_out
 
+    wanted = (*only, name) if name is not None else only
     policy = read_policy(bundle, config, scenarios, **trust)
     configured = project_servers(Path(servers) if servers is not None else policy.project.path("servers"))
     live, failed = list_as_proxied(
-        policy.bundle, policy.place, configured, say, sandbox=sandbox, only=only or None, timeout=timeout
+        policy.bundle, policy.place, configured, say, sandbox=sandbox, only=wanted or None, timeout=timeout
     )
     for sentence in left_out(live):
         say(sentence)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--discard-edits", is_flag=True, help="Put the backup back, whatever the file holds now; that is kept."
 )
+@click.option("--yes", is_flag=True, expose_value=False, help="As of `wrap`; an unwrap asks nothing.")
 @FORMAT
 def command(
     *, client: str, scope: ConfigScope | None, dry_run: bool, discard_edits: bool, format_: str

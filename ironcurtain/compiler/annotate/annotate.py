@@ -230,17 +230,24 @@ def _shipped_notes(annotations: Annotations, known: KnownServers | None) -> Iter
 
 
 def _conditions(server: str, annotated: ServerAnnotations, known: KnownServers | None) -> Iterator[str]:
-    """Yield in one line for a server what has to hold before tools of it are contained."""
-    waiting: dict[str, list[str]] = {}
+    """Yield for a server what has to hold before tools of it are contained, and the entries that say so."""
+    waiting: dict[str, list[ToolAnnotation]] = {}
     for tool in annotated.tools:
         entry = known.of_digest(tool.schema_digest) if known is not None and tool.source is not None else None
         if entry is not None and entry.annotation.contained and entry.contained_if and not tool.contained:
-            waiting.setdefault(entry.contained_if, []).append(tool.tool)
+            waiting.setdefault(entry.contained_if, []).append(tool)
     for condition, tools in waiting.items():
-        yield (
-            f"{server}: not contained until somebody confirms it: {', '.join(tools)}; they are contained if "
-            f"{condition}: confirm each in confirmations.yaml (contained: true)"
+        names = ", ".join(tool.tool for tool in tools)
+        entries = (
+            f"  - {{server: {server}, tool: {tool.tool}, contained: true, "
+            f'schema_digest: "{tool.schema_digest}", by: "…", reason: "…"}}'
+            for tool in tools
         )
+        said = (
+            f"{server}: not contained until somebody confirms it: {names}; they are contained if "
+            f"{condition}; where that is so, these lines in confirmations.yaml confirm it:"
+        )
+        yield "\n".join([said, "confirmed:", *entries])
 
 
 def _confirmed(server: str, tool: ToolAnnotation, confirmations: Confirmations) -> ToolAnnotation:

@@ -187,13 +187,17 @@ def suspicion_of(leaf: SchemaLeaf) -> str | None:
     description = f"{schema.get('description', '')} {items.get('description', '')}"
     for kind, names in _NAMES.items():
         if words & names:
-            return f"a {kind} (its name)"
+            return f"{_an(kind)} (its name)"
         if any(_VALUES[kind].fullmatch(text) for text in texts):
-            return f"a {kind} (its default or example)"
+            return f"{_an(kind)} (its default or example)"
         if _is_described(kind, description):
             several = "a list of values in one string that mentions " if _LISTED.search(description) else ""
-            return f"{several}a {kind} (its description)"
+            return f"{several}{_an(kind)} (its description)"
     return None
+
+
+def _an(kind: str) -> str:
+    return f"an {kind}" if kind == "address" else f"a {kind}"
 
 
 def recipient_in(leaf: SchemaLeaf) -> str | None:

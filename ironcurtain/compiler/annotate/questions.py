@@ -188,9 +188,14 @@ def _question(key: str, listed: Sequence[ServerTool], registry: Registry, check:
         schema=annotation_schema([server_tool.tool for server_tool in listed], registry, servers=servers),
         check=check,
         previous=_previous_text(listed, registry),
-        about=f"what the arguments of {len(listed)} tool{'s' * (len(listed) > 1)} "
-        f"of {', '.join(servers)} are",
+        about=_about(listed, servers),
     )
+
+
+def _about(listed: Sequence[ServerTool], servers: Sequence[str]) -> str:
+    if len(listed) == 1:
+        return f"what the arguments of {visible(f'{listed[0].server}/{listed[0].tool.name}')} are"
+    return f"what the arguments of {len(listed)} tools of {', '.join(servers)} are"
 
 
 def _previous_text(listed: Sequence[ServerTool], registry: Registry) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 import shutil
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -24,19 +24,21 @@ from ironcurtain.compiler.llm.providers.manual import bad_answers
 from ironcurtain.compiler.llm.question import (
     MANUAL,
     Answer,
+    Changes,
     Earlier,
     EarlierAnswer,
     Keep,
     Provider,
     Question,
     answer_to,
+    changes,
 )
 from ironcurtain.errors import AnswerMissingError, BadAnswerError, IronCurtainError, SeveralErrors, raise_all
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, load
 from ironcurtain.system.frozen import Digest, Frozen, JsonValue
 from ironcurtain.system.structs import Struct, replace
-from ironcurtain.system.text import visible
+from ironcurtain.system.text import quoted, visible
 
 _JOURNAL = "refresh/answered.json"
 
@@ -220,7 +222,9 @@ class AnswerCache:
             AnswerMissingError, BadAnswerError, ModelFailedError, OpenQuestionError: As `ask`.
         """
         missing = [part for part in parts if not self._has(self._of_run(part))]
-        if missing and self._make_provider is not None:
+        if missing and self._make_provider is None:
+            raise_all([self._missing(self._of_run(part)) for part in missing])
+        if missing:
             self._take_given(missing, join)
             missing = [part for part in missing if not self._has(self._of_run(part))]
         joints = {joint.question.digest: joint for joint in map(self._joint_of_run, join(missing))}
@@ -281,7 +285,7 @@ class AnswerCache:
 
     def _ask_provider(self, questions: Sequence[Question], keep: Keep) -> list[Answer]:
         if self._make_provider is None:
-            raise_all([_missing(question) for question in questions])
+            raise_all([self._missing(question) for question in questions])
             return []
         return self._asks().ask([self._with_earlier(question) for question in questions], keep)
 
@@ -299,6 +303,17 @@ class AnswerCache:
         if not earlier:
             return question
         return replace(question, earlier=Earlier(content=earlier[-1].content, told=earlier[-1].told))
+
+    def _missing(self, question: Question) -> IronCurtainError:
+        """Say what has no answer, and what changed since it had one."""
+        earlier = [answer for _, answer in self._kept.values() if answer.key == question.key]
+        since = list(_sentences(changes(earlier[-1].told, question.told))) if earlier else []
+        changed = "since the last answer, what it is about changed" if earlier else "it was never answered"
+        why = f"since the last answer, {'; '.join(since)}" if since else changed
+        return AnswerMissingError(
+            f"no answer is kept for {question.key} ({question.about}), and none is asked for: {why}",
+            hint="Compile without --locked to ask it, and commit the answer.",
+        )
 
     def _keep(self, answer: Answer) -> None:
         atomic_write(self._pending / answer.file_name, _file(answer))
@@ -333,11 +348,11 @@ def _files(directory: Path) -> list[Path]:
     return sorted(directory.glob("*.json")) if directory.is_dir() else []
 
 
-def _missing(question: Question) -> IronCurtainError:
-    return AnswerMissingError(
-        f"question {question.key} ({question.digest}) has no answer, and a locked compile asks nobody",
-        hint="Its prompt, the constitution or a tool changed. Compile without --locked to ask it.",
-    )
+def _sentences(changed: Changes) -> Iterator[str]:
+    for name, (old, new) in changed.edited.items():
+        yield f"{name} was edited: it says {quoted(new)} and said {quoted(old)}"
+    yield from (f"{name} came: {quoted(text)}" for name, text in changed.added.items())
+    yield from (f"{name} went: {quoted(text)}" for name, text in changed.removed.items())
 
 
 def _bad(path: Path, mistake: str) -> IronCurtainError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.published import TEST_SCENARIOS
 from ironcurtain.errors import UsageError
 from ironcurtain.model.scenarios import Scenarios
+from ironcurtain.settings import Settings
 from ironcurtain.system.files import load
 from ironcurtain.system.structs import Struct
 
@@ -33,6 +35,17 @@ class GateInputs(Struct):
 def scenarios_file(given: GateInputs) -> Path:
     """Return the file of scenarios that is named, or the one beside the bundle."""
     return given.scenarios or given.bundle.absolute().parent / TEST_SCENARIOS
+
+
+def written_beside(bundle: Bundle, place: Path) -> Path | None:
+    """Return the scenarios that somebody wrote beside a bundle of rules by hand, where no compile wrote any.
+
+    A bundle that was compiled is verified with what its compile wrote: fewer scenarios would mean less.
+    """
+    beside = place.absolute().parent
+    written = beside / Settings().scenarios
+    compiled = bundle.manifest.metadata.provenance or (beside / TEST_SCENARIOS).exists()
+    return written if not compiled and written.is_file() else None
 
 
 def is_alone(given: GateInputs) -> bool:

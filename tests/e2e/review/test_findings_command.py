@@ -235,15 +235,34 @@ def test_a_tool_whose_conditions_explode_is_refused_with_what_causes_it(
     assert "a00x (2 classes) in 1 rules" in ended.err
 
 
+def test_a_guarantee_about_requests_that_no_rule_opens(inside: Inside, written: Path) -> None:
+    """It was an error, though every such request is denied: `never` is kept, and `always` cannot be."""
+    path = written.parent / "guarantees.yaml"
+    listed = str(scenarios(written.parent))
+    command = ("guarantees", str(written), "--file", str(path), "--scenarios", listed)
+
+    def demand(**what: str) -> None:
+        guarantee: dict[str, Any] = {"id": "G1", "when": {"tool": ["mcp/sampling"]}, **what}
+        path.write_text(json_text.pretty({"format": "ironcurtain/guarantees/v1", "guarantees": [guarantee]}))
+
+    demand(never="escalate")
+    ended = inside(*command)
+    assert ended.code == 0, ended.err
+    assert "ok    G1: never escalate, proved" in ended.out
+    assert "      no rule opens mcp/sampling, so every such request is denied\n" in ended.out
+    demand(always="allow")
+    refused = inside(*command)
+    assert (refused.code, "No rule opens these requests" in refused.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("when", "complaint"),
     [
         ({"tool": ["raed_file"]}, "there is no tool"),
-        ({"tool": ["mcp/sampling"]}, "No rule opens these requests"),
         ({"roles": ["raed-path"]}, "there is no role"),
         ({"roles": ["read-path"], "within": ["~/a/b"], "outside": ["~/a"]}, "nothing lies within"),
     ],
-    ids=["tool", "reserved tool", "role", "patterns"],
+    ids=["tool", "role", "patterns"],
 )
 def test_guarantees_that_name_nothing_or_contradict_themselves(
     when: dict[str, Any], complaint: str, inside: Inside, written: Path

@@ -79,7 +79,7 @@ def test_adding_a_tool_asks_about_that_tool_alone(project: Path) -> None:
     write_server(project, "more")
     ended = compiled(project)
     assert (ended.code, ended.codes) == (4, ["IC4001"]), ended.err
-    assert "waiting[IC4001]: annotate-notes-2: what the arguments of 1 tool of notes are\n" in ended.err
+    assert "waiting[IC4001]: annotate-notes-2: what the arguments of notes/count_notes are\n" in ended.err
     assert asked_tools(project, "annotate-notes-2") == {"count_notes"}
     answer(project, "annotate-notes-2", {"tools": [COUNT]})
     rules = compiled(project)
@@ -134,7 +134,8 @@ def test_waiting_for_answers_is_no_error_and_the_last_line_says_what_is_next(pro
     assert ended.err.endswith(
         "waiting[IC4001]: annotate-notes-1: what the arguments of 2 tools of notes are\n"
         "    read questions/annotate-notes-1.md, put the answer into annotate-notes-1.answer.json\n"
-        "next: Put each answer beside its question, then run this again; `ironcurtain answer` lists them.\n"
+        "next: Put each answer beside its question, then run this again (`--offline` starts no server); "
+        "`ironcurtain answer` lists them.\n"
     )
     waits = in_process("answer", cwd=project)
     assert waits.code == 4

@@ -124,8 +124,9 @@ def _draft(context: FindingContext, examined: Examined, role: str, forgotten: _F
         about=[examined.space.server, examined.space.tool, role, places],
         where=tool,
         message=f"no rule speaks of {role} of {tool} ({', '.join(visible(w) for w in where) or 'anywhere'}), "
-        f"so it is denied by default, although {beside} is allowed there",
-        suggestion=f"Add {role} to the rule that allows {beside}, or a rule that says what shall happen.",
+        f"so its calls are denied by default there, although other roles of it ({beside}) are allowed",
+        suggestion=f"Write a rule that names the tool and says what becomes of {role}: deny, escalate or "
+        "allow. Added to a rule for all tools, the role would be open to all.",
         sampled=bool(examined.gaps),
         witness=witness,
         universal=True,

@@ -138,7 +138,8 @@ class ManualProvider:
         return OpenQuestionError(
             head,
             where=str(self._file(key, READABLE)),
-            hint="Put each answer beside its question, then run this again; `ironcurtain answer` lists them.",
+            hint="Put each answer beside its question, then run this again (`--offline` starts no server); "
+            "`ironcurtain answer` lists them.",
             block=lines,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ironcurtain.analysis.drift.drift import drift
 from ironcurtain.analysis.drift.report import DriftedTool, DriftReport, argument_lines
@@ -107,10 +107,15 @@ def _skipped(why: str) -> Check:
 
 _LISTS = "tool lists"
 _FATE = {
-    "added": "is recorded, and the policy does not know it",
-    "gone": "is known to the policy, and is not recorded any more",
-    "changed": "is not what was annotated: another {changed}",
+    "added": ("is recorded, and the policy does not know it", "are recorded, and unknown to the policy"),
+    "gone": (
+        "is known to the policy, and is not recorded any more",
+        "are known to the policy, and not recorded any more",
+    ),
+    "changed": ("is not what was annotated: another {}", "are not what was annotated: another {}"),
 }
+_MOST = 3
+"""Most tools of a server with the same deviation that are told one by one."""
 
 
 def tool_lists(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
@@ -150,7 +155,14 @@ def _lists_gone(reviewed: PolicyUnderReview, report: DriftReport) -> Iterator[Pr
 
 
 def _deviating(reviewed: PolicyUnderReview, report: DriftReport) -> Iterator[Problem]:
-    yield from (_problem(reviewed, tool) for tool in report.tools)
+    alike: dict[tuple[str, str, str], list[DriftedTool]] = {}
+    for tool in report.tools:
+        alike.setdefault((tool.server, tool.kind, " and ".join(tool.changed)), []).append(tool)
+    for tools in alike.values():
+        if len(tools) > _MOST:
+            yield _joined(reviewed, tools)
+        else:
+            yield from (_problem(reviewed, tool) for tool in tools)
     for text in report.beside:
         yield Problem(
             id=f"{text.server}/{text.deviation.name or text.deviation.what}",
@@ -160,8 +172,21 @@ def _deviating(reviewed: PolicyUnderReview, report: DriftReport) -> Iterator[Pro
         )
 
 
+def _joined(reviewed: PolicyUnderReview, tools: Sequence[DriftedTool]) -> Problem:
+    """Return one problem for tools of a server that deviate in the same way."""
+    first = tools[0]
+    fate = _FATE[first.kind][1].format(" and ".join(first.changed))
+    return Problem(
+        id=f"{first.server} ({len(tools)} tools {first.kind})",
+        message=f"{len(tools)} tools of {first.server} {fate}",
+        file=_file(reviewed, first.server),
+        details=(", ".join(visible(each.tool) for each in tools),),
+        suggestion=_AGAIN,
+    )
+
+
 def _problem(reviewed: PolicyUnderReview, found: DriftedTool) -> Problem:
-    fate = _FATE[found.kind].format(changed=" and ".join(found.changed))
+    fate = _FATE[found.kind][0].format(" and ".join(found.changed))
     return Problem(
         id=f"{found.server}/{found.tool}",
         message=f"the tool {visible(found.tool)} of {found.server} {fate}",

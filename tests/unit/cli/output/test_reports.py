@@ -124,10 +124,26 @@ def test_text_and_markdown_say_what_to_do() -> None:
     text, markdown = RENDERERS["text"](REPORT), RENDERERS["markdown"](REPORT)
     for line in ("FAIL  scenarios: 2, 1 of 2 fail", "to do: Correct the rule.", "--    decision matrix"):
         assert line in text
-    assert text.endswith(f"NOT verified  {REPORT.revision}\n")
+    end = [f"NOT verified  {REPORT.revision}"]
+    end.append(
+        "failed: scenarios: scenario read-note: expected deny, got allow by allow-notes (C2), "
+        "at my rules/constitution.md:7"
+    )
+    end.append("failed: guarantees: cannot be judged")
+    assert text.splitlines()[-3:] == end
     assert markdown.startswith("# The policy is not verified\n")
     assert "| scenarios | **failed** | 2, 1 of 2 fail |" in markdown
     assert "C2: Notes may be read." in markdown
+
+
+def test_many_notes_about_clauses_are_one_line() -> None:
+    notes = [
+        Problem(id=f"clause-C{n}", severity="note", message="is untested", clause=f"C{n}") for n in range(15)
+    ]
+    check = Check(name="clauses", status="passed", summary="15", problems=tuple(notes))
+    text = RENDERERS["text"](PASSED.model_copy(update={"checks": (check,)}))
+    assert "is untested" not in text
+    assert "note: 15 clauses are kept by more than rules, or not at all: C0, C1, " in text
 
 
 @pytest.mark.parametrize(

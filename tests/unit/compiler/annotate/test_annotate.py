@@ -356,7 +356,7 @@ def test_a_description_that_talks_the_model_out_of_a_role_needs_a_person_twice(t
     assert "it has no side effects any more" in caught.value.what
     confirmed = json.loads(caught.value.hint.split("confirmations.yaml: ")[1])
     word = confirmations(changed, annotation=confirmed["annotation"])
-    with pytest.raises(UnconfirmedArgumentError, match="looks like a address"):
+    with pytest.raises(UnconfirmedArgumentError, match="looks like an address"):
         run(tmp_path, {"s": (changed,)}, obedient, word, previous=previous)
     of_argument = confirmations(changed, arg="to")
     both = Confirmations(confirmed=(*word.confirmed, *of_argument.confirmed))
@@ -429,7 +429,7 @@ MESSAGE = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"
         ({"target": {"type": "string"}}, "target", IBAN, "a recipient (the proposed role)"),
         ({"message": MESSAGE}, "/message/to", {}, "a recipient (its name)"),
         ({"people": {"type": "array", "items": MESSAGE}}, "/people/*/to", {}, "a recipient (its name)"),
-        ({"place": {"type": "string", "default": "a@example.com"}}, "place", {}, "a address (its default"),
+        ({"place": {"type": "string", "default": "a@example.com"}}, "place", {}, "an address (its default"),
         ({"cwd": {"type": "string"}}, "cwd", {}, "a path (its name)"),
     ],
 )

@@ -13,7 +13,7 @@ from support.documentation.known_servers import unreviewed
 from support.documents import array_at, object_at
 
 from ironcurtain.compiler.annotate.annotate import Annotated, annotate
-from ironcurtain.compiler.annotate.confirmations import Confirmations, ConfirmedTool
+from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.annotate.known import SHIPPED, KnownServers, shipped_collection
 from ironcurtain.compiler.llm.question import Answer, EarlierAnswer, Keep, Question, answer_to
 from ironcurtain.compiler.questions.answers import AnswerCache
@@ -21,6 +21,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.errors import AnswerMissingError
 from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.tools import ListedServer, ToolListing, Tools, tool_digest
+from ironcurtain.system.files import parse_document
 
 COLLECTION = shipped_collection()
 SERVERS = {server.server: server for server in COLLECTION.servers}
@@ -159,7 +160,7 @@ def test_only_a_changed_tool_is_asked_about_with_its_annotation_as_the_proposal(
     tools = {"files": ListedServer(changed)}
     with pytest.raises(AnswerMissingError) as missing:
         annotated(tmp_path, tools)
-    assert "question annotate-files-1 " in missing.value.what
+    assert "annotate-files__move_file (what the arguments of files/move_file are)" in missing.value.what
     known = COLLECTION.find(before)
     assert known is not None
     content = known.answer(Registry())
@@ -195,16 +196,16 @@ def test_contained_that_depends_on_how_a_server_is_started_needs_a_person(tmp_pa
     result = annotated(tmp_path, tools)
     (found,) = result.annotations.servers["git"].tools
     assert not found.contained
-    assert any("git: not contained until somebody confirms it: git_commit" in note for note in result.notes)
-    entry = ConfirmedTool(
-        server="git",
-        tool="git_commit",
-        contained=True,
-        schema_digest=tool_digest(tools["git"][0]),
-        by="me",
-        reason="hooks are off",
+    (note,) = (
+        each for each in result.notes if "not contained until somebody confirms it: git_commit" in each
     )
-    confirmed = annotated(tmp_path, tools, Confirmations(confirmed=(entry,)))
+    said, block = note.split("\n", 1)
+    assert said.endswith("these lines in confirmations.yaml confirm it:")
+    written = parse_document(
+        f"format: ironcurtain/confirmations/v1\n{block}\n", "confirmations.yaml", Confirmations
+    )
+    assert [each.schema_digest for each in written.confirmed] == [tool_digest(tools["git"][0])]
+    confirmed = annotated(tmp_path, tools, written)
     assert confirmed.annotations.servers["git"].tools[0].contained
 
 
