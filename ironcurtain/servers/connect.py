@@ -15,7 +15,7 @@ from collections import deque
 from ironcurtain.errors import ServerFailedError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.server_process import ServerStart
-from ironcurtain.system.key_store import filled
+from ironcurtain.servers.variables import filled_server
 from ironcurtain.system.secret_forms.hiding import without_secrets
 from ironcurtain.system.text import quoted, visible
 
@@ -23,7 +23,7 @@ _LAST_LINES = 5
 _MAX_LINE = 300
 _PLAIN_END = "it ended"
 _WORDLESS = "It wrote nothing to its standard error."
-_HANDED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+HANDED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """What a server gets of our environment; its configuration names the rest."""
 
 # The SDK logs what it cannot parse; without a handler Python would print that on our standard error.
@@ -38,18 +38,19 @@ def parameters(name: str, config: ServerConfig) -> ServerStart:
 
     Raises:
         ServerFailedError: If its program or its working directory does not exist.
+        ServerConfigError: If a variable in its entry is not set, or a secret cannot be read.
         FetchError: If it has to be fetched, or is not what was fetched.
     """
     if name in config.installed:
         config.installed[name].check()
-    server, directory = config.servers[name], config.directory
+    server, directory = filled_server(config.servers[name], name), config.directory
     cwd = directory / (server.cwd or "")
     if not cwd.is_dir():
         raise ServerFailedError(f"the working directory {quoted(str(cwd))} does not exist", where=name)
     # What begins so is a function of bash's, which another bash would define.
-    ours = {key: os.environ[key] for key in _HANDED_ON if key in os.environ}
+    ours = {key: os.environ[key] for key in HANDED_ON if key in os.environ}
     kept = {key: value for key, value in ours.items() if not value.startswith("()")}
-    environment = kept | filled(server.env, name)
+    environment = kept | server.env
     command = server.command or ""
     program = str(cwd / command) if "/" in command else command
     if shutil.which(program, path=environment.get("PATH")) is None:

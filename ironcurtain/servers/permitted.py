@@ -19,6 +19,8 @@ from pydantic import Field
 from ironcurtain.errors import UnpermittedError, raise_all
 from ironcurtain.servers.config import ServerConfig, is_module, load_servers, real_paths, unread_module
 from ironcurtain.servers.config_model import SandboxSettings, Server
+from ironcurtain.servers.connect import HANDED_ON
+from ironcurtain.servers.variables import variables_of
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.files import atomic_write, has_content, load
@@ -45,7 +47,11 @@ def needs(config: ServerConfig, server: Server) -> tuple[str, ...]:
         return ()
     if server.sandbox is False:
         return ('it runs as you, without a sandbox ("sandbox": false)',)
-    found = []
+    found = [
+        f"it is given the variable {name} of your environment"
+        for name in variables_of(server)
+        if name not in HANDED_ON
+    ]
     if config.sandbox.policy != "enforce":
         found.append(f'where there is no sandbox it runs as you ("policy": "{config.sandbox.policy}")')
     if config.sandbox.program is not None:

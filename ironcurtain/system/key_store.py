@@ -95,13 +95,25 @@ def names_secret(text: str) -> bool:
     return _REFERENCE.search(text) is not None
 
 
-def filled(values: Mapping[str, str], where: str) -> dict[str, str]:
+def filled(
+    values: Mapping[str, str], where: str, others: Callable[[str], str] = lambda text: text
+) -> dict[str, str]:
     """Return environment variables or headers with the secrets that they name.
+
+    Args:
+        values: The texts, by name.
+        where: What the error names.
+        others: Is given the text between the secrets; returns what stands in its place.
 
     Raises:
         ServerConfigError: If a secret is not there, or the key store cannot be read.
     """
-    return {key: _REFERENCE.sub(lambda found: _read(found[1], where), text) for key, text in values.items()}
+
+    def whole(text: str) -> str:
+        pieces = _REFERENCE.split(text)  # every second one is a secret's name
+        return "".join(_read(each, where) if at % 2 else others(each) for at, each in enumerate(pieces))
+
+    return {key: whole(text) for key, text in values.items()}
 
 
 def _read(name: str, where: str) -> str:

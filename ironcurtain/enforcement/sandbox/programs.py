@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ironcurtain.enforcement.sandbox.reach.opened import outermost
 from ironcurtain.servers.config_model import Server
+from ironcurtain.servers.variables import filled_where_set
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.subprocess_runner import run
@@ -207,6 +208,7 @@ def program_places(server: Server, directory: Path, home: Path) -> list[Path]:
     package or project that they belong to; the directories of PATH and of its interpreter's search path. The
     home itself is never among them.
     """
+    server = filled_where_set(server)
     path = server.env.get("PATH", os.environ.get("PATH", os.defpath))
     start = _Start(directory / (server.cwd or ""), path, home)
     named = list(_named_files(server, start))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,9 @@ from ironcurtain.errors import FormatError, IronCurtainError, SeveralErrors
 from ironcurtain.integrations.clients.report import LeftServer
 from ironcurtain.integrations.clients.target import ClientDocument, ConfigLocation
 from ironcurtain.servers.config import check_servers
-from ironcurtain.servers.config_model import Servers
+from ironcurtain.servers.config_model import Server, Servers
+from ironcurtain.servers.connect import HANDED_ON
+from ironcurtain.servers.variables import VARIABLE, variables_of
 from ironcurtain.system.files import parse_document
 from ironcurtain.system.frozen import JsonValue, ServerName
 from ironcurtain.system.key_store import names_secret
@@ -30,6 +33,9 @@ _READ = ("command", "args", "env", "cwd", "url", "headers")
 _OURS = ("sandbox", "passMeta", "workingRoot", "tools", "gateway", "output")
 """What our own file says of a server. A client's file may come with a project, from anybody: it cannot say
 that a server is not contained."""
+_CAMEL = re.compile("[a-z][A-Z]|^(?:file|cwd)")
+_WRITE_ENV = frozenset({"cursor", "vscode"})
+"""Clients that fill in `${env:NAME}`, and not `${NAME}`."""
 _MOST_SERVERS = 500
 _REMOTE = {None, "http", "streamable-http", "streamableHttp"}
 _CLIENTS_OWN = {
@@ -124,9 +130,9 @@ def _written(server: dict[str, JsonValue], place: ConfigLocation, search_path: s
     program = directory / command if "/" in command else shutil.which(command, path=str(path))
     return {
         **written,
-        "command": os.path.normpath(program) if program else command,
+        "command": os.path.normpath(program) if program and not VARIABLE.match(command) else command,
         "env": {**env, "PATH": path},
-        "cwd": os.path.normpath(directory),
+        "cwd": cwd if VARIABLE.match(cwd) else os.path.normpath(directory),
     }
 
 
@@ -146,7 +152,7 @@ def _obstacle(name: str, server: dict[str, JsonValue], place: ConfigLocation) ->
     """Return why a server cannot move; empty if it can."""
     if any(names_secret(text) for key in _READ for text in _texts(server.get(key))):
         return "it names a secret of the key store, which only the proxy's own file can"
-    if place.variables and any("${" in text for key in _READ for text in _texts(server.get(key))):
+    if place.variables and any(_is_clients(text) for key in _READ for text in _texts(server.get(key))):
         return "it uses variables (${…}) that only the client can fill in"
     for key, reason in _CLIENTS_OWN.items():
         if key in server:
@@ -157,6 +163,13 @@ def _obstacle(name: str, server: dict[str, JsonValue], place: ConfigLocation) ->
     if not _is_name(name):
         return "a policy cannot have its name: letters, digits, - and single _ only, 63 at most"
     return _mistake(name, server, place)
+
+
+def _is_clients(text: str) -> bool:
+    """Tell whether a text has variables that are none of the environment: editors' own are in camel case."""
+    return "${" in VARIABLE.sub(
+        lambda found: found[0] if not found["editors"] and _CAMEL.search(found["name"]) else "", text
+    )
 
 
 def _mistake(name: str, server: dict[str, JsonValue], place: ConfigLocation) -> str:
@@ -177,6 +190,23 @@ def _is_name(name: str) -> bool:
     except ValidationError:
         return False
     return True
+
+
+def handed_on(servers: Mapping[str, dict[str, JsonValue]], place: ConfigLocation) -> dict[str, str]:
+    """Return the variables that a client has to give the proxy, since servers name them, as it fills them in.
+
+    Clients start the proxy with few variables of their own. What would stand for one that is not set is not
+    among them: a project's file could else say with what environment the proxy runs.
+    """
+    if not place.variables:
+        return {}
+    named = (variables_of(Server.model_validate_json(json.dumps(server))) for server in servers.values())
+    return {
+        name: f"${{env:{name}}}" if place.client in _WRITE_ENV else text
+        for each in named
+        for name, text in each.items()
+        if name not in HANDED_ON and not name.startswith("IRONCURTAIN")
+    }
 
 
 def _texts(value: JsonValue) -> list[str]:

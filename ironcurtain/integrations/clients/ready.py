@@ -24,6 +24,7 @@ from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.fetched.fetch import is_there
 from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import PackageRequest, request_of
+from ironcurtain.servers.variables import VARIABLE, filled_where_set
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import members
 from ironcurtain.system.structs import Struct
@@ -119,7 +120,8 @@ def _obstacle(server: Server) -> tuple[str, str] | None:
     if contained and Path(command).name in _CONTAINERS:
         what = f"{quoted(Path(command).name)} needs a socket that its sandbox does not have"
         return what, "Install the server's own program, and write that as the command."
-    if shutil.which(command, path=server.env.get("PATH")) is None:
+    command = filled_where_set(server).command or ""
+    if not VARIABLE.search(command) and shutil.which(command, path=server.env.get("PATH")) is None:
         what = f"the command {quoted(command)} was not found"
         return what, "Install it, or correct it in the client's file."
     return None

@@ -30,6 +30,7 @@ from pathlib import Path
 from ironcurtain.errors import BusyError, FileError, IronCurtainError
 from ironcurtain.integrations.clients.report import WrapRecord
 from ironcurtain.servers.fetched.lock import ServerLock, read_lock, write_lock
+from ironcurtain.servers.variables import VARIABLE
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.extras import how_to_install
@@ -253,9 +254,14 @@ def secrets_of(servers: Mapping[str, dict[str, JsonValue]], prefix: str) -> Secr
         for key in _KEYS:
             values = entry.get(key)
             for name, value in values.items() if isinstance(values, dict) else ():
-                if isinstance(value, str) and len(value) >= _SHORTEST and is_secret_setting(name):
+                if isinstance(value, str) and _is_secret(name, value):
                     names.setdefault(value, _free(f"{prefix}/{server}", name, names.values()))
     return Secrets({name: value for value, name in names.items()})
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Tell whether a variable or a header is a secret; a text with variables in it only names one."""
+    return len(value) >= _SHORTEST and is_secret_setting(name) and not VARIABLE.search(value)
 
 
 def without_secrets_of(text: str, servers: Mapping[str, JsonValue]) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.integrations.clients.edit import collapsed
-from ironcurtain.integrations.clients.migration_plan import Sorted, of_projects, sort
+from ironcurtain.integrations.clients.migration_plan import Sorted, handed_on, of_projects, sort
 from ironcurtain.integrations.clients.ready import Fetch, Ready, check_runnable, fetched, to_fetch
 from ironcurtain.integrations.clients.report import ClientReport, WrapRecord
 from ironcurtain.integrations.clients.store import (
@@ -201,6 +201,7 @@ def _change(
     if servers is None:
         raise IronCurtainError("a file without servers cannot be wrapped")
     written = before.text[servers.start : servers.end]
+    command = replace(command, environment={**handed_on(found.moved, target.place), **command.environment})
     if keys is not None and secrets_of(found.moved, "").values:
         command = replace(command, environment={**command.environment, **reaching()})
     generation = store.generation(

@@ -16,6 +16,7 @@ from ironcurtain.integrations.clients.target import CLIENTS, MAX_BYTES, ConfigLo
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.servers.endpoint_names import CLIENT_ENTRY
 from ironcurtain.servers.permitted import project_servers
+from ironcurtain.servers.variables import filled_where_set
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, visible
@@ -106,7 +107,8 @@ def _behind(name: str, entry: Mapping[str, JsonValue], directory: Path) -> Itera
     except IronCurtainError as error:
         yield from failed(name, error)
         return
-    for server, each in config.servers.items():
+    for server, written in config.servers.items():
+        each = filled_where_set(written)
         if server in config.installed:
             try:
                 config.installed[server].check()

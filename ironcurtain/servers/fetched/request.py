@@ -1,5 +1,7 @@
 """Reading a server's command as a package runner would: `npx -y PACKAGE`, `uvx PACKAGE` and their like.
 
+What may stand before a runner, as `env X=1`, is read by `launchers.py`.
+
 Only names in the package registry of the user's own configuration are fetched. What else runners take (URLs,
 git, paths, another registry) is refused: a client's file can come from anybody.
 """
@@ -7,13 +9,12 @@ git, paths, another registry) is refused: a client's file can come from anybody.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
-from pathlib import Path, PureWindowsPath
 
 from ironcurtain.errors import ServerConfigError
+from ironcurtain.servers.fetched.launchers import launch_of, shell_line
 from ironcurtain.servers.fetched.lock import Manager, Wanted
-from ironcurtain.system.structs import Struct
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted
 
 _INSTALL = "Install the server yourself, and write its own program as the command."
@@ -31,10 +32,17 @@ class PackageRequest(Struct):
     Attributes:
         wanted: What is fetched.
         arguments: What the server's own program is given.
+        before: The launchers before it, which stay: `env`, `timeout`.
     """
 
     wanted: Wanted
     arguments: tuple[str, ...]
+    before: tuple[str, ...] = ()
+
+    def command(self, program: str, words: Sequence[str] = ()) -> tuple[str, tuple[str, ...]]:
+        """Return the command and its arguments that start what was fetched, by its program and its words."""
+        whole = (*self.before, program, *words, *self.arguments)
+        return whole[0], whole[1:]
 
 
 class _Runner(Struct):
@@ -46,6 +54,7 @@ class _Runner(Struct):
         more: Options that name packages beside the server's.
         flags: Options without a value that change nothing here.
         python: Options that name the version of Python.
+        own: Whether it runs programs of the user's, with what these options fetch, and else fetches nothing.
     """
 
     words: tuple[str, ...]
@@ -54,6 +63,11 @@ class _Runner(Struct):
     more: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
+    own: bool = False
+
+    def fetches(self, words: Sequence[str]) -> bool:
+        """Tell whether it fetches something for these words."""
+        return not self.own or any(word.partition("=")[0] in self.packages for word in words)
 
 
 _QUIET = ("-q", "--quiet", "-s", "--silent", "--verbose", "-v")
@@ -80,9 +94,18 @@ _RUNNERS = (
     _Runner(("bun", "x"), "npm", ("-p", "--package"), flags=("-y", *_QUIET)),
     _Runner(("uvx",), "pypi", ("--from",), ("--with", "-w"), _UVX, ("--python", "-p")),
     _Runner(("uv", "tool", "run"), "pypi", ("--from",), ("--with", "-w"), _UVX, ("--python", "-p")),
+    _Runner(
+        ("uv", "run"),
+        "pypi",
+        ("--with", "-w"),
+        flags=(*_UVX, "--no-project", "--no-sync"),
+        python=("--python", "-p"),
+        own=True,
+    ),
     _Runner(("pipx", "run"), "pypi", ("--spec",), ("--with",), _PIPX, ("--python",)),
 )
-_NAMES = frozenset(runner.words[0] for runner in _RUNNERS)
+_FETCHES = re.compile(r"\b(?:npx|pnpx|bunx|uvx|dlx|npm (?:exec|x)|bun x|uv tool run|pipx run)\b")
+_OF_ITS_OWN = re.compile(r"python[0-9.]*|.*\.py|.*/.*|-m")
 
 
 def request_of(command: str | None, arguments: Sequence[str]) -> PackageRequest | None:
@@ -91,34 +114,15 @@ def request_of(command: str | None, arguments: Sequence[str]) -> PackageRequest 
     Raises:
         ServerConfigError: If it fetches something that cannot be pinned, or says it in words unknown here.
     """
-    words = _words(command or "", arguments)
+    launch = launch_of(command or "", arguments)
+    words = launch.words
     for runner in _RUNNERS:
-        if tuple(words[: len(runner.words)]) == runner.words:
-            return _read(runner, words[len(runner.words) :])
+        if words[: len(runner.words)] == runner.words and runner.fetches(words):
+            return replace(_read(runner, words[len(runner.words) :]), before=launch.before)
+    if _FETCHES.search(shell_line(words)):
+        what = "its line does more than start one program, and fetches something"
+        raise ServerConfigError(f"{quoted(words[0])}: {what}", hint=_INSTALL)
     return None
-
-
-def _words(command: str, arguments: Sequence[str]) -> list[str]:
-    """Return the words that count, the runner as its bare name."""
-    words = [command, *arguments]
-    if len(words) > 1 and _name(words[0]) == "cmd" and words[1].lower() == "/c":
-        words = words[2:]
-    if words and " " in words[0] and _name(words[0]) not in _NAMES and not Path(words[0]).exists():
-        words = [*_split(words[0]), *words[1:]]  # editors take a whole line for a command
-    return [_name(words[0]), *words[1:]] if words else []
-
-
-def _split(line: str) -> list[str]:
-    try:
-        return shlex.split(line) or [line]
-    except ValueError:
-        return [line]
-
-
-def _name(program: str) -> str:
-    name = PureWindowsPath(program).name
-    stem, _, suffix = name.rpartition(".")
-    return stem if stem and suffix.lower() in {"cmd", "exe", "ps1"} else name
 
 
 def _read(runner: _Runner, words: Sequence[str]) -> PackageRequest:
@@ -147,6 +151,8 @@ def _read(runner: _Runner, words: Sequence[str]) -> PackageRequest:
     first, *last = rest
     last = last[1:] if last[:1] == ["--"] and runner.words[0] == "npm" else last
     program = first if packages else None
+    if runner.own and _OF_ITS_OWN.fullmatch(first):
+        raise _refused(runner, f"runs {quoted(first)} of your own with packages that it fetches")
     named = [*(packages or [first]), *more]
     wanted = Wanted(
         manager=runner.manager,

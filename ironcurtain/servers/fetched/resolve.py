@@ -117,18 +117,19 @@ def _missing(request: PackageRequest, known: FetchedServer | None) -> str:
 
 def _installed(server: Server, request: PackageRequest, known: FetchedServer, place: Path) -> Server:
     if known.wanted.manager == "npm":
-        change = {"command": str(place / known.run), "args": request.arguments}
-        return server.model_copy(update=change)
+        program, words = request.command(str(place / known.run))
+        return server.model_copy(update={"command": program, "args": words})
     from ironcurtain.servers.fetched import pypi  # noqa: PLC0415 - as above
 
     python = pypi.interpreter(known.wanted.python)
-    command, words, variables = pypi.command(python or Path(), place)
+    interpreter, first, variables = pypi.command(python or Path(), place)
+    program, words = request.command(interpreter, first)
     given = server.env.get("PYTHONPATH")
     path = {"PYTHONPATH": os.pathsep.join([variables["PYTHONPATH"], given])} if given else {}
     return server.model_copy(
         update={
-            "command": command,
-            "args": (*words, *request.arguments),
+            "command": program,
+            "args": words,
             "env": {**server.env, **variables, **path},
         }
     )

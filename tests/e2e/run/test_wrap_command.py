@@ -166,7 +166,7 @@ def test_on_a_terminal_it_shows_the_change_and_asks(said: str, code: int, tmp_pa
     """One server stays outside, so that even a wrap ends with 1."""
     path = tmp_path / "mcp.json"
     path.write_text(
-        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "true", "args": ["${K}"]}}}'
+        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "true", "args": ["${input:K}"]}}}'
     )
     before = path.read_bytes()
     words = [*PROGRAM, "wrap", "mcp.json", "--bundle", str(SHIPPED), "--format", "json"]
@@ -195,7 +195,8 @@ def test_a_closed_standard_input_is_no_terminal(
 
 def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap: Run) -> None:
     text = (
-        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "x", "args": ["${env:K}"]}}} // \x1b[2J'
+        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "x", "args": ["${input:K}"]}}}'
+        " // \x1b[2J"
     )
     (home / ".cursor" / "mcp.json").write_text(text.replace("\x1b", "e"))
     ended = wrap("cursor")

@@ -21,8 +21,8 @@ from pydantic import BaseModel, TypeAdapter
 from ironcurtain.enforcement.proxy.upstream.server_messages import ServerMessages
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.direct_requests import DirectRequests
+from ironcurtain.servers.variables import filled_server
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.key_store import filled
 
 _US = types.Implementation(name="ironcurtain", version="1")
 """What servers are told of who connects."""
@@ -62,9 +62,9 @@ def client_over(transport: Any, wanted: types.ClientCapabilities, heard: ServerM
 
 async def over_http(name: str, server: Server) -> Any:  # noqa: ANN401 - as above
     """Return the transport to a server that has a URL."""
-    headers = await to_thread.run_sync(filled, server.headers, name)
+    server = await to_thread.run_sync(filled_server, server, name)
     timeout = httpx2.Timeout(_HTTP_SECONDS, read=None)
-    client = httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=False)
+    client = httpx2.AsyncClient(headers=server.headers, timeout=timeout, trust_env=False)
     return streamable_http_client(server.url or "", http_client=client, max_sse_event_size=_MAX_EVENT)
 
 

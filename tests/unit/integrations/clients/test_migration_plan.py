@@ -9,7 +9,7 @@ import pytest
 from support.documents import text_at
 
 from ironcurtain.errors import ServerConfigError
-from ironcurtain.integrations.clients.migration_plan import Sorted, sort
+from ironcurtain.integrations.clients.migration_plan import Sorted, handed_on, sort
 from ironcurtain.integrations.clients.ready import check_runnable
 from ironcurtain.integrations.clients.target import places
 
@@ -18,9 +18,10 @@ STAYS: list[tuple[str, dict[str, Any], str, bool]] = [
     ("a", {"command": "x", "disabled": True}, "switched off", False),
     ("a", {"command": "x", "enabled": False}, "switched off", False),
     ("a", {"command": "x", "args": ["${input:key}"]}, "variables", True),
-    ("a", {"command": "x", "env": {"K": "${env:K}"}}, "variables", True),
-    ("a", {"url": "https://${HOST}/mcp"}, "variables", True),
-    ("a", {"url": "https://h/mcp", "headers": {"A": "${K}"}}, "variables", True),
+    ("a", {"command": "x", "args": ["${workspaceFolderBasename}"]}, "variables", True),
+    ("a", {"command": "x", "args": ["${fileDirname}"]}, "variables", True),
+    ("a", {"url": "https://${K}/mcp", "headers": {"A": "${command:x}"}}, "variables", True),
+    ("a", {"command": "x", "env": {"K": "${K:-${keyring:a}}"}}, "key store", True),
     ("a", {"command": "x", "envFile": ".env"}, "envFile", True),
     ("a", {"url": "https://h/mcp", "headersHelper": "x"}, "headersHelper", True),
     ("a", {"url": "https://h/mcp", "oauth": {}}, "oauth", True),
@@ -81,6 +82,29 @@ def test_known_variables_are_filled_in_and_a_desktop_client_knows_none(
     assert sorted_("vscode", "a", server, tmp_path).moved["a"]["args"] == ["/home/ann/a", f"{tmp_path}/b"]
     literal = {"command": "/x", "args": ["${userHome}"]}
     assert sorted_("claude-desktop", "a", literal, tmp_path).moved["a"]["args"] == ["${userHome}"]
+
+
+@pytest.mark.parametrize("client", ["cursor", "claude-code", "claude-desktop"])
+def test_variables_of_the_environment_move_unfilled_and_the_client_hands_them_on(
+    client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUB_TOKEN", "a-secret-of-the-user")
+    server = {
+        "command": "/x",
+        "args": ["--token=${HUB_TOKEN}", "${LD_PRELOAD:-/tmp/evil.so}", "${IRONCURTAIN_HOME:-/tmp}"],
+        "env": {"A": "${env:HUB_TOKEN}", "PATH": "${PATH}"},
+    }
+    moved = sorted_(client, "a", server, tmp_path).moved
+    assert (moved["a"]["args"], moved["a"]["env"]) == (server["args"], server["env"])
+    given = handed_on(moved, places(client, None, tmp_path)[0])
+    assert (
+        given
+        == {
+            "cursor": {"HUB_TOKEN": "${env:HUB_TOKEN}", "LD_PRELOAD": "${env:LD_PRELOAD}"},
+            "claude-code": {"HUB_TOKEN": "${env:HUB_TOKEN}", "LD_PRELOAD": "${LD_PRELOAD:-}"},
+            "claude-desktop": {},
+        }[client]
+    )
 
 
 def test_remote_servers_move_as_they_are(tmp_path: Path) -> None:

@@ -28,6 +28,15 @@ FETCHES = [
     ("uv tool run x", "pypi", ("x",), None, ()),
     ("pipx run --spec x==1.0 y", "pypi", ("x==1.0",), "y", ()),
     ("pipx run x", "pypi", ("x",), None, ()),
+    ("uv run --with fastmcp fastmcp run server.py", "pypi", ("fastmcp",), "fastmcp", ("run", "server.py")),
+    ("uv run --no-project --with=x --with y x-mcp --flag", "pypi", ("x", "y"), "x-mcp", ("--flag",)),
+    ("corepack pnpm dlx some-server", "npm", ("some-server",), None, ()),
+    ("corepack yarn@4 dlx some-server", "npm", ("some-server",), None, ()),
+    ("mise exec -- npx -y @a/b --flag", "npm", ("@a/b",), None, ("--flag",)),
+    ("mise x -- uvx x", "pypi", ("x",), None, ()),
+    ("bash -lc 'exec npx -y @a/b /data'", "npm", ("@a/b",), None, ("/data",)),
+    ("/bin/sh -c 'npx -y @a/b \"a path\"'", "npm", ("@a/b",), None, ("a path",)),
+    ("zsh -l -c 'uvx x'", "pypi", ("x",), None, ()),
 ]  # fmt: skip
 
 
@@ -44,6 +53,76 @@ def test_what_is_fetched(
     assert (wanted.manager, wanted.packages, wanted.program) == (manager, packages, program)
     assert found.arguments == arguments
     assert wanted.python == ("3.12" if "3.12" in line else None)
+
+
+@pytest.mark.parametrize(
+    ("line", "before"),
+    [
+        ("env A=1 B=2 npx -y @a/b /data", ("env", "A=1", "B=2")),
+        ("/usr/bin/env -u A -- npx @a/b /data", ("/usr/bin/env", "-u", "A", "--")),
+        ("env -S 'A=1 npx -y @a/b' /data", ("env", "A=1")),
+        ("env '--split-string=npx -y @a/b' /data", ("env",)),
+        ("timeout -k 5 --signal=INT 60 npx @a/b /data", ("timeout", "-k", "5", "--signal=INT", "60")),
+        ("dotenv -e .env -- npx @a/b /data", ("dotenv", "-e", ".env", "--")),
+        ("bash -c 'A=1 exec npx @a/b /data'", ("env", "A=1")),
+        ("timeout 60 env A=1 bash -lc 'exec npx -y @a/b /data'", ("timeout", "60", "env", "A=1")),
+    ],
+)
+def test_launchers_that_work_in_a_sandbox_stay_before_what_was_fetched(
+    line: str, before: tuple[str, ...]
+) -> None:
+    command, *words = shlex.split(line)
+    found = request_of(command, words)
+    assert found is not None
+    assert found.wanted.packages == ("@a/b",)
+    assert found.command("/opt/b", ["-s"]) == (before[0], (*before[1:], "/opt/b", "-s", "/data"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "op run --env-file=.env -- npx -y @a/b",
+        "doppler run -- npx -y @a/b",
+        "doppler run --command 'npx -y @a/b'",
+        "env A=1 op run -- node server.js",
+        "mise exec node@20 -- npx -y @a/b",
+        "fnm exec --using=20 npx -y @a/b",
+        "bash -lc 'exec op run -- npx @a/b'",
+        "bash -c 'cd /srv && npx -y @a/b'",
+        "sh -c 'npx -y @a/b > /tmp/log'",
+        "bash -lc 'npx -y $PACKAGE'",
+        "uv run --with x python server.py",
+        "uv run --with x server.py",
+        "uv run --with git+https://example.com/x x",
+        "uv run --directory /srv --with x x",
+    ],
+)
+def test_launchers_that_cannot_work_in_a_sandbox_are_refused_in_one_sentence(line: str) -> None:
+    command, *words = shlex.split(line)
+    with pytest.raises(ServerConfigError) as refused:
+        request_of(command, words)
+    assert refused.value.hint
+    assert ". " not in refused.value.what
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "env A=1 node server.js",
+        "timeout 60 python -m x",
+        "bash -lc 'cd /srv && node server.js'",
+        "bash script.sh npx",
+        "dotenv -- node server.js",
+        "env",
+        "timeout 60",
+        "corepack",
+        "mise exec --",
+        "bash -c ''",
+    ],
+)
+def test_a_launcher_of_what_fetches_nothing_is_left_alone(line: str) -> None:
+    command, *words = shlex.split(line)
+    assert request_of(command, words) is None
 
 
 @pytest.mark.parametrize(
