@@ -74,6 +74,13 @@ def _loaded(text: str) -> Any:  # noqa: ANN401 - whatever the document holds
     return reader.load(text)
 
 
+def nodes(text: str) -> Any:  # noqa: ANN401 - the parser's own nodes
+    """Return the nodes of a document that `parse` reads, each with the places of its start and its end."""
+    reader = YAML(typ="rt", pure=True)
+    reader.Scanner = _BoundedScanner
+    return reader.compose(text)
+
+
 def _is_bounded(text: str) -> bool:
     """Tell whether nothing is nested deeper than in any JSON: a deep document ends libyaml's process."""
     depth = 0

@@ -133,6 +133,7 @@ def options_of(
     from ironcurtain.enforcement.proxy.options import ProxyOptions, own_places
     from ironcurtain.policy import Policy
 
+    _check_followed(deployment["sandbox"])
     servers, verify_key = deployment["servers"], deployment["verify_key"]
     if servers is None:
         raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
@@ -178,6 +179,21 @@ def options_of(
         witness=Path(witness) if witness is not None else None,
         state=totals,
     )
+
+
+def _check_followed(sandbox: str | None) -> None:
+    """See that a workspace that depends on where the proxy is started is no larger than a project.
+
+    Raises:
+        UsageError: If it would be the home directory, or hold it.
+    """
+    here, home = Path.cwd(), Path.home().resolve()
+    if sandbox == "." and (here == home or here in home.parents):
+        raise UsageError(
+            f"the workspace would be {visible(str(here))}, with all that you have",
+            where="--sandbox",
+            hint="Start the client in a project's directory, or name a workspace in its configuration.",
+        )
 
 
 def _address(named: str | None, *, anywhere: bool) -> Address | None:

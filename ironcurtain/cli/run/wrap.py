@@ -34,6 +34,10 @@ SCOPE = click.option(
 )
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the difference.")
 _POSITIONS = "positions"
+_FOLLOWS = (
+    "--sandbox . is kept as it is: the workspace is the directory in which {client} starts the proxy; where "
+    "that is your home directory or one above it, the proxy does not start"
+)
 _OURS = {_POSITIONS, "bundle", "http", "http_anywhere", *PolicyOptions.__annotations__}
 
 
@@ -73,13 +77,13 @@ def command(
 ) -> Exit:
     """Rewrite a client's configuration so that its MCP servers run behind `ironcurtain proxy`.
 
-    CLIENT is claude-desktop, claude-code, cursor or vscode; FILE is any file of their shape. The servers go
-    to a file of our own, below ~/.ironcurtain, and the client gets one server, "ironcurtain". Comments and
-    everything else in the file stay. `ironcurtain unwrap` gives back the same bytes. What follows `--`
-    goes to the proxy. The change is shown first, and you are asked; where there is no terminal to ask at,
-    nothing is changed without --yes. Servers that fetch themselves (npx, uvx and their like) are fetched
-    now, once, and pinned; one that would not run behind the proxy is an error, and nothing is changed.
-    Without CLIENT it says which clients it finds here.
+    CLIENT is claude-code, claude-desktop, cline, codex, continue, cursor, gemini, goose, opencode, qwen,
+    vscode or zed; FILE is any file of their shape. The servers go to a file of our own, below ~/.ironcurtain,
+    and the client gets one server, "ironcurtain". Comments and everything else in the file stay. `ironcurtain
+    unwrap` gives back the same bytes. What follows `--` goes to the proxy. The change is shown first, and you
+    are asked; where there is no terminal to ask at, nothing is changed without --yes. Servers that fetch
+    themselves (npx, uvx and their like) are fetched now, once, and pinned; one that would not run behind the
+    proxy is an error, and nothing is changed. Without CLIENT it says which clients it finds here.
 
     \b
     Examples:
@@ -112,14 +116,23 @@ def command(
     place = chosen_location(client, scope, has_servers, "has servers")
     policy = Policy.load(_named(bundle), **deployment)
     check_sandbox(policy)  # the proxy would not start, and the client have no servers
-    command = _command(policy, _named(bundle), deployment, proxy_options)
+    follows = deployment["sandbox"] == "." and place.starts_in_projects
+    command = _command(policy, _named(bundle), deployment, proxy_options, follows=follows)
     known = known_of(place)
+    tools = _tools(policy)
 
     def act(*, dry_run: bool) -> ClientReport:
         report = wrap(
-            place, command, search_path=search_path(), only=only, dry_run=dry_run, fetch=fetch_aloud
+            place,
+            command,
+            search_path=search_path(),
+            only=only,
+            dry_run=dry_run,
+            fetch=fetch_aloud,
+            tools=tools,
         )
         notes = (*report.notes, *_of_policy(policy, report, known), *_disagreeing(policy, report))
+        notes = (*notes, *([_FOLLOWS.format(client=place.client)] if follows else []))
         return report.model_copy(update={"notes": notes})
 
     if print_:
@@ -137,6 +150,18 @@ def command(
         report = act(dry_run=dry_run)
         print_report(report, format_)
     return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+
+
+def _tools(policy: Policy) -> dict[str, list[str]]:
+    """Return the names of the tools that the policy knows, by server."""
+    from ironcurtain.bundle.content import PolicyContent
+    from ironcurtain.decision.reserved_tools import is_reserved
+
+    known: dict[str, list[str]] = {}
+    for (server, name), tool in PolicyContent.of(policy.bundle).tools.items():
+        if not is_reserved(tool):
+            known.setdefault(server, []).append(name)
+    return known
 
 
 def _divided(positions: Sequence[str], *, unnamed: bool) -> tuple[str | None, str | None, tuple[str, ...]]:
@@ -195,7 +220,7 @@ def _disagreeing(policy: Policy, report: ClientReport) -> Iterator[str]:
 
 def _check_unnamed(*, print_: bool, **others: object) -> None:
     """See that no client is meant: only --print can do without one, and takes little else then."""
-    from ironcurtain.integrations.clients.target import CLIENTS
+    from ironcurtain.integrations.clients.known_clients import CLIENTS
 
     if not print_:
         configured = [f"{name} ({place.path})" for name in CLIENTS for place in _there(name)]
@@ -227,7 +252,7 @@ def _print_for(
 
 def _print_would_be(report: ClientReport) -> ClientReport:
     """Print the entry that a wrap would write, and say what is not done without one."""
-    _print_entry(report.entry or {})
+    click.echo(report.text.rstrip("\n"))
     _tell(report)
     if report.servers and not Path(report.servers).exists():
         click.echo(f"note: {visible(report.servers)} is not there: `ironcurtain wrap` writes it", err=True)
@@ -305,9 +330,17 @@ def _tell(report: ClientReport) -> None:
 
 
 def _command(
-    policy: Policy, bundle: str, deployment: DeploymentOptions, proxy_options: Sequence[str]
+    policy: Policy,
+    bundle: str,
+    deployment: DeploymentOptions,
+    proxy_options: Sequence[str],
+    *,
+    follows: bool = False,
 ) -> ProxyCommand:
-    """Return the proxy's command line with absolute paths, held against the proxy's own options."""
+    """Return the proxy's command line with absolute paths, held against the proxy's own options.
+
+    With `follows` the workspace is the directory in which the client starts the proxy.
+    """
     from ironcurtain.integrations.clients.ready import absolute, program, search_path
     from ironcurtain.integrations.clients.wrap import ProxyCommand
 
@@ -318,7 +351,8 @@ def _command(
         "--verify-key": deployment["verify_key"],
     }
     for option, file in files.items():
-        options += [option, absolute(file)] if file is not None else []
+        is_kept = option == "--sandbox" and follows
+        options += [option, file if is_kept else absolute(file)] if file is not None else []
     for path in deployment["protected"]:
         options += ["--protected", absolute(path)]
     values = {"--expect-revision": deployment["expect_revision"], "--min-serial": deployment["min_serial"]}

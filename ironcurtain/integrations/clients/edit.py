@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NoReturn
 
 from ironcurtain.errors import FormatError, Place
@@ -63,6 +63,28 @@ class Member(Struct):
     def end(self) -> int:
         """Where its value ends."""
         return self.node.end
+
+
+class Syntax(Struct):
+    """A format of configuration files: how servers are found in a text, and how the text is changed.
+
+    Attributes:
+        name: For people.
+        read: Takes a text, what names it in errors, and the keys that lead to the servers. Returns the whole
+            value, in which servers are an object by name, and the servers where they are there; members
+            that cannot be changed in their place are missing.
+        collapsed: As `collapsed` below.
+        expanded: As `expanded` below.
+        written: Returns a server of a name alone, as it is written behind these keys.
+        on_one_line: Returns the same on one line, for the place where the others stand.
+    """
+
+    name: str
+    read: Callable[[str, str, tuple[str, ...]], tuple[JsonNode, JsonNode | None]]
+    collapsed: Callable[[str, JsonNode, Collection[str], str, dict[str, JsonValue], tuple[str, ...]], str]
+    expanded: Callable[[str, JsonNode, str, str, Sequence[Member]], str]
+    written: Callable[[tuple[str, ...], str, dict[str, JsonValue]], str]
+    on_one_line: Callable[[tuple[str, ...], str, dict[str, JsonValue]], str]
 
 
 def parse(text: str, source: str) -> JsonNode:
@@ -202,7 +224,23 @@ class _Edit(Struct):
     new: str = ""
 
 
-def collapsed(text: str, holder: JsonNode, taken: Collection[str], name: str, value: JsonValue) -> str:
+def _read(text: str, source: str, pointer: tuple[str, ...]) -> tuple[JsonNode, JsonNode | None]:
+    root = parse(text, source)
+    node: JsonNode | None = root
+    for key in pointer:
+        member = node.member(key) if node is not None else None
+        node = member.node if member is not None else None
+    return root, node
+
+
+def collapsed(
+    text: str,
+    holder: JsonNode,
+    taken: Collection[str],
+    name: str,
+    value: dict[str, JsonValue],
+    _pointer: tuple[str, ...] = (),
+) -> str:
     """Return the text with some members of an object gone and one in the place of the first of them.
 
     Comments between the members stay where they are, and so does every member that is not taken.
@@ -294,3 +332,14 @@ def _applied(text: str, edits: list[_Edit]) -> str:
         parts += [text[at : edit.start], edit.new]
         at = edit.end
     return "".join([*parts, text[at:]])
+
+
+def _written(_pointer: tuple[str, ...], name: str, value: dict[str, JsonValue]) -> str:
+    return json.dumps({name: value}, indent=2, ensure_ascii=False)
+
+
+def _on_one_line(_pointer: tuple[str, ...], name: str, value: dict[str, JsonValue]) -> str:
+    return f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+
+
+JSON = Syntax("JSON", _read, collapsed, expanded, _written, _on_one_line)

@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ironcurtain.errors import FormatError, IronCurtainError, SeveralErrors
+from ironcurtain.integrations.clients.carried_settings import SETTINGS
 from ironcurtain.integrations.clients.report import LeftServer
 from ironcurtain.integrations.clients.target import ClientDocument, ConfigLocation
 from ironcurtain.servers.config import check_servers
@@ -25,6 +26,7 @@ from ironcurtain.servers.connect import HANDED_ON
 from ironcurtain.servers.variables import VARIABLE, variables_of
 from ironcurtain.system.files import parse_document
 from ironcurtain.system.frozen import JsonValue, ServerName
+from ironcurtain.system.json_text import members
 from ironcurtain.system.key_store import names_secret
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted
@@ -43,7 +45,13 @@ _CLIENTS_OWN = {
     "headersHelper": "its headers come from a program that only the client runs (headersHelper)",
     "oauth": "it is signed in to by the client (oauth)",
     "auth": "it is signed in to by the client (auth)",
+    "env_vars": "variables of its environment are those of the client (env_vars)",
+    "env_keys": "its secrets are in a store of the client (env_keys)",
+    "bearer_token_env_var": "its token is in the client's environment (bearer_token_env_var)",
+    "env_http_headers": "its headers are in the client's environment (env_http_headers)",
 }
+_PARTS = frozenset({"builtin", "platform", "frontend", "inline_python", "extension"})
+"""What a client that lists its own parts among the servers calls them."""
 
 
 class Sorted(Struct):
@@ -84,8 +92,8 @@ def sort(
             raise FormatError(f"server {quoted(name)} is no object", where=str(place.path))
         if only and name not in only:
             left.append(LeftServer(name=name, reason="--only does not name it", outside=False))
-        elif is_switched_off(server):
-            left.append(LeftServer(name=name, reason="it is switched off", outside=False))
+        elif reason := by_choice(server):
+            left.append(LeftServer(name=name, reason=reason, outside=False))
         else:
             written = _written(server, place, search_path)
             reason = _obstacle(name, written, place)
@@ -97,9 +105,13 @@ def sort(
     return Sorted(moved, tuple(left), tuple(notes))
 
 
-def is_switched_off(server: JsonValue) -> bool:
-    """Tell whether the client does not start a server, though it stands in the file."""
-    return isinstance(server, dict) and (server.get("disabled") is True or server.get("enabled") is False)
+def by_choice(server: JsonValue) -> str:
+    """Return why the client starts no server, though one stands in the file; empty if it does."""
+    entry = members(server)
+    if entry.get("disabled") is True or entry.get("enabled") is False:
+        return "it is switched off"
+    is_part = entry.get("type", entry.get("source")) in _PARTS or {*entry} == {"settings"}
+    return "it is a part of the client, and no MCP server" if is_part else ""
 
 
 def of_projects(document: ClientDocument, place: ConfigLocation) -> list[LeftServer]:
@@ -119,7 +131,7 @@ def _written(server: dict[str, JsonValue], place: ConfigLocation, search_path: s
     known = {"${userHome}": str(Path.home())} if place.variables else {}
     if place.variables and place.project:
         known["${workspaceFolder}"] = str(place.directory)
-    taken = {key: value for key, value in server.items() if key not in _OURS}
+    taken = {key: value for key, value in server.items() if key not in _OURS and key not in SETTINGS}
     written = {key: _filled(value, known) if key in _READ else value for key, value in taken.items()}
     command, env, cwd = written.get("command"), written.get("env") or {}, written.get("cwd") or ""
     if not (isinstance(command, str) and isinstance(env, dict) and isinstance(cwd, str)):
@@ -152,10 +164,12 @@ def _obstacle(name: str, server: dict[str, JsonValue], place: ConfigLocation) ->
     """Return why a server cannot move; empty if it can."""
     if any(names_secret(text) for key in _READ for text in _texts(server.get(key))):
         return "it names a secret of the key store, which only the proxy's own file can"
-    if place.variables and any(_is_clients(text) for key in _READ for text in _texts(server.get(key))):
+    texts = [text for key in _READ for text in _texts(server.get(key))]
+    own = re.compile(place.shapes[0].dialect.variables)
+    if any(own.search(text) or (place.variables and _is_clients(text)) for text in texts):
         return "it uses variables (${…}) that only the client can fill in"
     for key, reason in _CLIENTS_OWN.items():
-        if key in server:
+        if key in server and server[key] != []:
             return reason
     kind = server.get("type")
     if "url" in server and kind not in _REMOTE:

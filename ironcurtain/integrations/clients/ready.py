@@ -171,9 +171,9 @@ _VERSION = re.compile(r"(?<=.)(?:@|\[|\s*[<>=!~]).*")
 
 def known_of(place: ConfigLocation) -> dict[str, KnownServer]:
     """Return the well-known ones of a client's servers, by the name that the client has for them."""
-    servers = read_target(place).document.servers
+    servers = read_target(place).document.entries
     by_package = {(s.package.registry, s.package.name): s for s in shipped_collection().servers}
-    packages = {name: _package(server) for name, server in (servers.fields if servers else {}).items()}
+    packages = {name: _package(server) for name, server in servers.items()}
     return {name: by_package[package] for name, package in packages.items() if package in by_package}
 
 

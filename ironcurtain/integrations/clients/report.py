@@ -24,12 +24,13 @@ class ClientReport(Frozen):
     """What was done, or with `--dry-run` would be done, to a client's configuration.
 
     Attributes:
-        client: `claude-desktop`, `claude-code`, `cursor`, `vscode`, or `file`.
+        client: The client's name, or `file`.
         file: The file, as it was named; a link's target is what was changed.
         status: `wrapped`, `unwrapped`, or `unchanged`; `would-wrap` and `would-unwrap` for a dry run.
         moved: The servers that run behind the proxy, or that went back.
         left: The other ones.
         entry: The client's server `ironcurtain`, if there is one now.
+        text: The same in the format of the client's file.
         servers: The `mcp-servers.json` that the proxy reads, if there is one now.
         kept: Files that were kept so that nothing is lost: the backup; what was edited.
         notes: One sentence each.
@@ -43,6 +44,7 @@ class ClientReport(Frozen):
     moved: tuple[str, ...] = ()
     left: tuple[LeftServer, ...] = ()
     entry: dict[str, JsonValue] | None = None
+    text: str = ""
     servers: str | None = None
     kept: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -166,7 +166,7 @@ class BackupStore(Struct):
         return Generation(self.directory / name)
 
     def named_by(self, entry: JsonValue) -> Generation | None:
-        """Return the generation that a client's entry names, if it is one of ours."""
+        """Return the generation that a client's entry, as we write one, names; None if it is not ours."""
         arguments = entry.get("args") if isinstance(entry, dict) else None
         for text in arguments if isinstance(arguments, list) else ():
             if isinstance(text, str) and Path(text).parent.parent == self.directory:

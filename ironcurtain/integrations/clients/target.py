@@ -1,50 +1,33 @@
-"""One configuration file of a client: read with all that has to stay, written in one step or not at all.
-
-Where clients keep their configuration, and how they write a server in it.
-"""
+"""One configuration file of a client: read with all that has to stay, written in one step or not at all."""
 
 from __future__ import annotations
 
 import difflib
-import os
 import stat
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ironcurtain.errors import BusyError, FileError, FormatError, UsageError
-from ironcurtain.integrations.clients.edit import JsonNode, parse
+from ironcurtain.integrations.clients.edit import JsonNode
+from ironcurtain.integrations.clients.known_clients import (
+    CLIENTS,
+    OPENCODE,
+    Client,
+    Shape,
+    is_entry,
+    shapes_of,
+    user_files,
+)
 from ironcurtain.integrations.clients.store import without_secrets_of
 from ironcurtain.system.files import atomic_write, read_bytes
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
 
 ConfigScope: TypeAlias = Literal["user", "project"]
 """For whom a configuration is: everything that the user does, or one project."""
-
-POINTERS = (("mcpServers",), ("servers",), ("mcp", "servers"))
-"""Where the servers may stand in a file of any client; the last is an editor's `settings.json`."""
-
-
-class Client(Struct):
-    """A program that starts MCP servers.
-
-    Attributes:
-        name: What it is called on the command line.
-        pointer: The keys that lead to its servers.
-        user: Its user's file by platform (`darwin`, `linux`, `win32`), from the home directory.
-        project: Its file in a project, from the project's directory.
-        typed: Whether it writes `"type": "stdio"` in each server.
-        variables: Whether it replaces `${…}` in a server before it starts it.
-    """
-
-    name: str
-    pointer: tuple[str, ...]
-    user: Mapping[str, str]
-    project: str | None = None
-    typed: bool = False
-    variables: bool = True
 
 
 class ConfigLocation(Struct):
@@ -52,57 +35,25 @@ class ConfigLocation(Struct):
 
     Attributes:
         client: Whose it is; `file` if only its path is known.
-        pointers: Where its servers may stand.
+        shapes: How its servers may stand in it.
         directory: The directory that its servers' relative paths start from.
         project: Whether that is a project's directory.
-        typed: Whether the client writes `"type": "stdio"` in each server.
         variables: Whether it replaces `${…}`; assumed where the client is not known.
+        owner: The client, where it is known.
     """
 
     client: str
     path: Path
-    pointers: tuple[tuple[str, ...], ...]
+    shapes: tuple[Shape, ...]
     directory: Path
     project: bool
-    typed: bool
     variables: bool
+    owner: Client | None = None
 
-
-_EVERYWHERE = ("darwin", "linux", "win32")
-CLIENTS = {
-    client.name: client
-    for client in (
-        Client(
-            "claude-desktop",
-            ("mcpServers",),
-            {
-                "darwin": "Library/Application Support/Claude/claude_desktop_config.json",
-                "linux": ".config/Claude/claude_desktop_config.json",
-                "win32": "AppData/Roaming/Claude/claude_desktop_config.json",
-            },
-            variables=False,
-        ),
-        Client(
-            "claude-code",
-            ("mcpServers",),
-            dict.fromkeys(_EVERYWHERE, ".claude.json"),
-            ".mcp.json",
-            typed=True,
-        ),
-        Client("cursor", ("mcpServers",), dict.fromkeys(_EVERYWHERE, ".cursor/mcp.json"), ".cursor/mcp.json"),
-        Client(
-            "vscode",
-            ("servers",),
-            {
-                "darwin": "Library/Application Support/Code/User/mcp.json",
-                "linux": ".config/Code/User/mcp.json",
-                "win32": "AppData/Roaming/Code/User/mcp.json",
-            },
-            ".vscode/mcp.json",
-            typed=True,
-        ),
-    )
-}
+    @property
+    def starts_in_projects(self) -> bool:
+        """Whether the client reads the file in many projects, and starts servers in the one it works in."""
+        return self.owner is not None and self.owner.in_project and not self.project
 
 
 def places(name: str, scope: ConfigScope | None, cwd: Path) -> list[ConfigLocation]:
@@ -125,40 +76,28 @@ def places(name: str, scope: ConfigScope | None, cwd: Path) -> list[ConfigLocati
     if client.project is not None and scope != "user":
         locations.append(_place(client, cwd / client.project, cwd, project=True))
     if scope != "project":
-        locations.append(_place(client, user_file(client), Path.home(), project=False))
+        locations += [_place(client, path, Path.home(), project=False) for path in user_files(client)]
     if not locations:
         raise UsageError(f"{name} has no configuration of a project", hint="Leave --scope out.")
     return locations
 
 
-def user_file(client: Client, platform: str = sys.platform) -> Path:
-    """Return a client's file for everything that its user does."""
-    if client.name == "claude-code" and os.environ.get("CLAUDE_CONFIG_DIR"):
-        return Path(os.environ["CLAUDE_CONFIG_DIR"]) / ".claude.json"
-    path = client.user.get(platform, client.user["linux"])
-    if platform == "linux" and path.startswith(".config/") and os.environ.get("XDG_CONFIG_HOME"):
-        return Path(os.environ["XDG_CONFIG_HOME"]) / path.removeprefix(".config/")
-    return Path.home() / path
-
-
 def _place(client: Client, path: Path, directory: Path, *, project: bool) -> ConfigLocation:
-    return ConfigLocation(
-        client.name, path, (client.pointer,), directory, project, client.typed, client.variables
-    )
+    return ConfigLocation(client.name, path, (client.shape,), directory, project, client.variables, client)
 
 
 def _file(path: Path) -> ConfigLocation:
     """Say what can be known of a file: whose it looks like, by its name and its directory's."""
     tail = (path.parent.name, path.name)
     for client in CLIENTS.values():
-        ends = {tuple(Path(each).parts[-2:]) for each in [*client.user.values(), client.project or ""]}
+        paths = [*chain.from_iterable(client.user.values()), client.project or ""]
+        ends = {tuple(Path(each).parts[-2:]) for each in paths}
         if tail in ends or (path.name,) in ends:
             project = client.project is not None and path.as_posix().endswith("/" + client.project)
             folder = path.parents[len(Path(client.project or "").parts) - 1] if project else Path.home()
-            return ConfigLocation(
-                client.name, path, POINTERS, folder, project, client.typed, client.variables
-            )
-    return ConfigLocation("file", path, POINTERS, path.parent, project=False, typed=False, variables=True)
+            shapes = shapes_of(path, client)
+            return ConfigLocation(client.name, path, shapes, folder, project, client.variables, client)
+    return ConfigLocation("file", path, shapes_of(path, None), path.parent, project=False, variables=True)
 
 
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
@@ -166,10 +105,7 @@ _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 def unified(target: Target, document: ClientDocument) -> str:
     """Return the unified diff, without secrets, from what a file holds to what it would hold."""
-    old, new = (
-        _lines(without_secrets_of(each.text, each.servers.fields if each.servers is not None else {}))
-        for each in (target.document, document)
-    )
+    old, new = (_lines(without_secrets_of(each.text, each.entries)) for each in (target.document, document))
     lines = difflib.unified_diff(old, new, target.source, target.source)
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 
@@ -190,15 +126,21 @@ class ClientDocument(Struct):
         text: Its text, without the byte order mark.
         bom: Whether there is one.
         root: The text as values with places.
-        pointer: The keys that lead to the servers.
+        shape: How the servers stand in it.
         servers: The object that holds them, if it is there.
     """
 
     text: str
     bom: bool
     root: JsonNode
-    pointer: tuple[str, ...]
+    shape: Shape
     servers: JsonNode | None
+
+    @property
+    def entries(self) -> dict[str, JsonValue]:
+        """The servers by name, each as we write one."""
+        found = self.servers.fields if self.servers is not None else {}
+        return {name: self.shape.dialect.read(entry) for name, entry in found.items()}
 
     @property
     def data(self) -> bytes:
@@ -211,7 +153,7 @@ class ClientDocument(Struct):
         Raises:
             FormatError: If it is none.
         """
-        return _document(text, source, (self.pointer,), bom=self.bom)
+        return _document(text, source, (self.shape,), bom=self.bom)
 
 
 class Target(Struct):
@@ -253,7 +195,7 @@ def read_target(place: ConfigLocation) -> Target:
 
     Raises:
         FileError: If it is missing, no regular file, read-only, too large or no UTF-8.
-        FormatError: If it is no JSON with comments, or its servers are no object.
+        FormatError: If it is not of its format, or its servers are no object.
         UsageError: If it is of no known shape.
     """
     if not place.path.exists():
@@ -269,16 +211,16 @@ def read_target(place: ConfigLocation) -> Target:
     if facts.st_nlink > 1:
         hint = "Make it a file of its own, or a symbolic link."
         raise FileError("the file has several names (hard links)", where=str(place.path), hint=hint)
-    document = read_document(read_bytes(path, max_bytes=MAX_BYTES), str(place.path), place.pointers)
+    document = read_document(read_bytes(path, max_bytes=MAX_BYTES), str(place.path), place.shapes)
     return Target(place, path, stat.S_IMODE(facts.st_mode), (facts.st_uid, facts.st_gid), document)
 
 
-def read_document(data: bytes, source: str, pointers: tuple[tuple[str, ...], ...]) -> ClientDocument:
+def read_document(data: bytes, source: str, shapes: tuple[Shape, ...]) -> ClientDocument:
     """Read a file's content.
 
     Raises:
         FileError: If it is no UTF-8.
-        FormatError: If it is no JSON with comments, or its servers are no object.
+        FormatError: If it is not of its format, or its servers are no object.
         UsageError: If its servers could stand in several places, or in none that we know.
     """
     bom = data.startswith(_BOM)
@@ -286,7 +228,7 @@ def read_document(data: bytes, source: str, pointers: tuple[tuple[str, ...], ...
         text = data.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
         raise FileError(f"the file is not UTF-8 (byte {error.start})", where=source) from None
-    return _document(text, source, pointers, bom=bom)
+    return _document(text, source, shapes, bom=bom)
 
 
 def write_target(target: Target, document: ClientDocument) -> None:
@@ -302,27 +244,25 @@ def write_target(target: Target, document: ClientDocument) -> None:
     atomic_write(target.path, document.data, mode=target.mode, owner=target.owner)
 
 
-def _document(text: str, source: str, pointers: tuple[tuple[str, ...], ...], *, bom: bool) -> ClientDocument:
-    root = parse(text, source)
+def _document(text: str, source: str, shapes: tuple[Shape, ...], *, bom: bool) -> ClientDocument:
+    first = shapes[0]
+    root, servers = first.syntax.read(text, source, first.pointer)
     if not isinstance(root.value, dict):
         raise FormatError("a client's configuration is an object", where=source)
-    nodes = {pointer: node for pointer in pointers if (node := _at(root, pointer)) is not None}
-    if len(pointers) > 1 and len(nodes) != 1:
-        what = "in several places" if nodes else "nowhere"
-        names = ", ".join(".".join(pointer) for pointer in pointers)
+    found = {0: servers} if servers is not None else {}
+    for number, shape in enumerate(shapes[1:], 1):
+        _, node = shape.syntax.read(text, source, shape.pointer)
+        if node is not None and (shape is not OPENCODE or all(map(is_entry, node.fields.values()))):
+            found[number] = node
+    if len(shapes) > 1 and len(found) != 1:
+        what = "in several places" if found else "nowhere"
+        names = ", ".join(".".join(shape.pointer) for shape in shapes)
         raise UsageError(f"servers stand {what} in this file: looked for {names}", where=source)
-    pointer, servers = next(iter(nodes.items()), (pointers[0], None))
+    number, servers = next(iter(found.items()), (0, None))
+    shape = shapes[number]
     if servers is not None and not isinstance(servers.value, dict):
-        raise FormatError(f"{quoted('.'.join(pointer))} is no object", where=source)
-    return ClientDocument(text, bom, root, pointer, servers)
-
-
-def _at(root: JsonNode, pointer: tuple[str, ...]) -> JsonNode | None:
-    node: JsonNode | None = root
-    for key in pointer:
-        member = node.member(key) if node is not None else None
-        node = member.node if member is not None else None
-    return node
+        raise FormatError(f"{quoted('.'.join(shape.pointer))} is no object", where=source)
+    return ClientDocument(text, bom, root, shape, servers)
 
 
 def chosen_location(
@@ -359,5 +299,4 @@ def has_servers(place: ConfigLocation) -> bool:
     """Tell whether a configuration is there and has servers."""
     if not place.path.exists():
         return False
-    servers = read_target(place).document.servers
-    return servers is not None and bool(servers.members)
+    return bool(read_target(place).document.entries)

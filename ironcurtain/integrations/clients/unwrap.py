@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from ironcurtain.errors import FileError, IronCurtainError, UsageError
-from ironcurtain.integrations.clients.edit import JsonNode, expanded, replaced
+from ironcurtain.integrations.clients.edit import JSON, JsonNode, replaced
 from ironcurtain.integrations.clients.report import ClientReport
 from ironcurtain.integrations.clients.store import BackupStore, Generation
 from ironcurtain.integrations.clients.target import (
@@ -36,7 +36,7 @@ def unwrap(place: ConfigLocation, *, dry_run: bool = False) -> ClientReport:
     Raises:
         UsageError: If the file was changed so that it cannot be told what it should be; it stays as it is.
         FileError: If the file may not be changed, or its backup is gone or damaged.
-        FormatError: If it is no JSON with comments.
+        FormatError: If it is not of its format.
         BusyError: If somebody else is changing it.
     """
     store = BackupStore.of(file_of(place))
@@ -153,10 +153,9 @@ def undone(target: Target, store: BackupStore) -> Undone:
         FileError: If the backup is gone or damaged.
     """
     now = target.document
-    member = now.servers.member(CLIENT_ENTRY) if now.servers is not None else None
-    if now.servers is None or member is None:
+    if now.servers is None or CLIENT_ENTRY not in now.servers.fields:
         return Undone(now)
-    generation = store.named_by(member.node.value)
+    generation = store.named_by(now.entries[CLIENT_ENTRY])
     if generation is None:
         hint = "Rename it, or remove it from the file; then try again."
         what = f"the file has a server {quoted(CLIENT_ENTRY)} that `ironcurtain wrap` did not write"
@@ -166,31 +165,32 @@ def undone(target: Target, store: BackupStore) -> Undone:
         raise FileError("the backup of this file is gone", where=str(generation.original), hint=hint)
     record, original = generation.record(), generation.read_original()
     wrapped = generation.read_wrapped()
-    before = read_document(original, str(generation.original), (record.pointer,))
+    before = read_document(original, str(generation.original), (now.shape,))
     if wrapped == now.data:
         return Undone(before, generation, record.moved)
-    after = read_document(wrapped, str(generation.directory), (record.pointer,))
+    after = read_document(wrapped, str(generation.directory), (now.shape,))
     entry = _servers(after).fields[CLIENT_ENTRY]
-    if _text(now) == _text(after):
+    if now.shape.syntax is JSON and _text(now) == _text(after):
         text = replaced(now.text, now.servers, _text(before))
         return Undone(_checked(target, text, before, record.moved), generation, record.moved)
     text = _put_back(target, now.servers, before, record.moved)
     document = _checked(target, text, before, record.moved)
-    return Undone(document, generation, record.moved, edited=member.node.value != entry)
+    return Undone(document, generation, record.moved, edited=now.servers.fields[CLIENT_ENTRY] != entry)
 
 
 def with_servers(document: ClientDocument, servers: dict[str, JsonValue]) -> JsonValue:
     """Return a document's value with other servers in it."""
-    for key in reversed(range(len(document.pointer))):
+    pointer = document.shape.pointer
+    for key in reversed(range(len(pointer))):
         holder = document.root.fields
-        for step in document.pointer[:key]:
+        for step in pointer[:key]:
             holder = json_text.members(holder[step])
-        servers = {**holder, document.pointer[key]: servers}
+        servers = {**holder, pointer[key]: servers}
     return servers
 
 
 def _put_back(target: Target, servers: JsonNode, before: ClientDocument, moved: tuple[str, ...]) -> str:
-    again = [name for name in moved if servers.member(name) is not None]
+    again = [name for name in moved if name in servers.fields]
     if again:
         raise UsageError(
             f"servers that run behind the proxy stand in the file again: {', '.join(again)}",
@@ -199,6 +199,7 @@ def _put_back(target: Target, servers: JsonNode, before: ClientDocument, moved: 
         )
     source = _servers(before)
     members = [member for member in source.members if member.name in moved]
+    expanded = target.document.shape.syntax.expanded
     return expanded(target.document.text, servers, CLIENT_ENTRY, before.text, members)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
-from ironcurtain.errors import IronCurtainError, UsageError
-from ironcurtain.integrations.clients.edit import collapsed
+from ironcurtain.errors import FormatError, IronCurtainError, UsageError
+from ironcurtain.integrations.clients.carried_settings import CarriedSettings, carried
+from ironcurtain.integrations.clients.known_clients import STANDARD, Dialect
 from ironcurtain.integrations.clients.migration_plan import Sorted, handed_on, of_projects, sort
-from ironcurtain.integrations.clients.ready import Fetch, Ready, check_runnable, fetched, to_fetch
+from ironcurtain.integrations.clients.ready import Fetch, Ready, absolute, check_runnable, fetched, to_fetch
 from ironcurtain.integrations.clients.report import ClientReport, WrapRecord
 from ironcurtain.integrations.clients.store import (
     BackupStore,
@@ -64,6 +66,7 @@ def wrap(
     only: tuple[str, ...] = (),
     dry_run: bool = False,
     fetch: Fetch | None = None,
+    tools: Mapping[str, Sequence[str]] | None = None,
 ) -> ClientReport:
     """Rewrite a client's configuration so that its servers run behind the proxy.
 
@@ -78,12 +81,13 @@ def wrap(
         dry_run: Write nothing, and report the difference.
         fetch: Fetches a server whose command would fetch it. With it, a server that would not run behind the
             proxy is an error; without, all are moved as they are.
+        tools: The names of the tools that the policy knows, by server: filters of the client are about them.
 
     Raises:
         UsageError: If there is nothing to wrap, or the file is not of a shape that we know.
         ServerConfigError, FetchError: For each server that would not run; nothing was changed.
         FileError: If the file may not be changed.
-        FormatError: If it is no JSON with comments.
+        FormatError: If it is not of its format.
         BusyError: If somebody else is changing it.
     """
     store = BackupStore.of(file_of(place))
@@ -92,13 +96,14 @@ def wrap(
         plain = undone(target, store)
         sorted_servers = _sorted(target, plain, only, search_path)
         keys = key_store()
-        change = _change(target, plain, sorted_servers, command, store, keys)
+        settings = _settings(plain, sorted_servers, place, tools or {})
+        change = _change(target, plain, sorted_servers, settings, command, store, keys)
         ready = _ready(plain, change, place, dry_run=dry_run, fetch=fetch)
         kept: list[str] = []
         if change.is_change and not dry_run:
             if keys is not None and not keep(change.secrets, keys):
                 keys = None
-                change = _change(target, plain, sorted_servers, command, store, keys)
+                change = _change(target, plain, sorted_servers, settings, command, store, keys)
             kept = _apply(target, plain, change, store)
         if ready.is_change and not dry_run:
             change.generation.write_lock(ready.lock)
@@ -109,9 +114,16 @@ def wrap(
             moved=tuple(sorted_servers.moved),
             left=(*sorted_servers.left, *of_projects(target.document, place)),
             entry=change.entry,
+            text=change.text,
             servers=str(change.generation.servers),
             kept=(str(change.generation.original), *kept),
-            notes=(*sorted_servers.notes, *ready.notes, *_of_secrets(change), *_of_others(place)),
+            notes=(
+                *sorted_servers.notes,
+                *settings.notes,
+                *ready.notes,
+                *_of_secrets(change),
+                *_of_others(place),
+            ),
             diff=unified(target, change.document) if dry_run else "",
         )
 
@@ -159,6 +171,7 @@ def _of_others(place: ConfigLocation) -> list[str]:
 class _Change(Struct):
     document: ClientDocument
     entry: dict[str, JsonValue]
+    text: str
     generation: Generation
     record: WrapRecord
     carried: dict[str, dict[str, JsonValue]]
@@ -169,17 +182,17 @@ class _Change(Struct):
 
 
 def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: str) -> Sorted:
-    servers = plain.document.servers
-    if servers is None or not servers.members:
+    servers = plain.document.entries
+    if not servers:
         raise UsageError("the client has no MCP server", where=target.source)
-    unknown = [name for name in only if name not in servers.fields]
+    unknown = [name for name in only if name not in servers]
     if unknown:
         raise UsageError(
             f"there is no server {quoted(unknown[0])}",
             where=target.source,
-            hint=f"There are: {', '.join(map(visible, servers.fields))}.",
+            hint=f"There are: {', '.join(map(visible, servers))}.",
         )
-    sorted_servers = sort(servers.fields, target.place, only, search_path)
+    sorted_servers = sort(servers, target.place, only, search_path)
     if not sorted_servers.moved:
         reasons = "; ".join(f"{visible(left.name)}: {left.reason}" for left in sorted_servers.left)
         raise UsageError(
@@ -188,10 +201,18 @@ def _sorted(target: Target, plain: Undone, only: tuple[str, ...], search_path: s
     return sorted_servers
 
 
+def _settings(
+    plain: Undone, found: Sorted, place: ConfigLocation, tools: Mapping[str, Sequence[str]]
+) -> CarriedSettings:
+    servers = {name: json_text.members(plain.document.entries[name]) for name in found.moved}
+    return carried(servers, tools, place.owner.timeouts if place.owner is not None else {})
+
+
 def _change(
     target: Target,
     plain: Undone,
     found: Sorted,
+    settings: CarriedSettings,
     command: ProxyCommand,
     store: BackupStore,
     keys: KeyStore | None,
@@ -209,16 +230,13 @@ def _change(
     )
     secrets = secrets_of(found.moved, f"{store.directory.name}/{generation.directory.name}")
     hiding = secrets if keys is not None else Secrets()
-    files = dict.fromkeys([target.path, target.place.path.absolute()])
-    entry = proxy_entry(command, generation.servers, tuple(files), typed=target.place.typed)
-    text = collapsed(before.text, servers, found.moved, CLIENT_ENTRY, entry)
-    document = before.changed(text, target.source)
-    left = {name: value for name, value in servers.fields.items() if name not in found.moved}
-    if document.root.value != with_servers(before, {**left, CLIENT_ENTRY: entry}):
-        raise IronCurtainError("the file would not hold what it should; nothing was changed")
+    files = dict.fromkeys([target.path, Path(absolute(str(target.place.path)))])
+    dialect, syntax = before.shape.dialect, before.shape.syntax
+    entry = proxy_entry(command, generation.servers, tuple(files), dialect) | settings.members
+    document = _rewritten(target, before, found, entry)
     record = WrapRecord(
         file=str(target.path),
-        pointer=before.pointer,
+        pointer=before.shape.pointer,
         moved=tuple(found.moved),
         original=json_text.digest_bytes(before.data),
         wrapped=json_text.digest_bytes(document.data),
@@ -231,6 +249,7 @@ def _change(
     return _Change(
         document,
         entry,
+        syntax.written(before.shape.pointer, CLIENT_ENTRY, entry),
         generation,
         record,
         carried,
@@ -238,6 +257,32 @@ def _change(
         _servers(hiding.hidden(carried)),
         is_change,
         secrets,
+    )
+
+
+def _rewritten(
+    target: Target, before: ClientDocument, found: Sorted, entry: dict[str, JsonValue]
+) -> ClientDocument:
+    """Return the file with the proxy in the place of the servers that move, and all else as it was.
+
+    Raises:
+        UsageError: If that cannot be done in its text.
+    """
+    syntax, pointer, servers = before.shape.syntax, before.shape.pointer, before.servers
+    if servers is not None and all(servers.member(name) is not None for name in found.moved):
+        text = syntax.collapsed(before.text, servers, found.moved, CLIENT_ENTRY, entry, pointer)
+        left = {name: value for name, value in servers.fields.items() if name not in found.moved}
+        expected = with_servers(before, {**left, CLIENT_ENTRY: entry})
+        with suppress(FormatError):
+            document = before.changed(text, target.source)
+            if document.root.value == expected:
+                return document
+    raise UsageError(
+        f"the servers are written in a way in which their lines cannot be replaced in {syntax.name}",
+        where=target.source,
+        hint="Write each of them on lines of its own, as the client itself does; or put them into an "
+        "mcp-servers.json, and this in their place, with its path behind --servers: "
+        + syntax.on_one_line(pointer, CLIENT_ENTRY, entry),
     )
 
 
@@ -251,23 +296,23 @@ def _apply(target: Target, plain: Undone, change: _Change, store: BackupStore) -
 
 
 def proxy_entry(
-    command: ProxyCommand, servers: Path, own: tuple[Path, ...] = (), *, typed: bool = False
+    command: ProxyCommand, servers: Path, own: tuple[Path, ...] = (), dialect: Dialect = STANDARD
 ) -> dict[str, JsonValue]:
-    """Return the client's server that is the proxy.
+    """Return the client's server that is the proxy, as the client writes it.
 
     Args:
         command: How the client starts it.
         servers: The `mcp-servers.json` that it reads.
         own: The files that the entry stands in: no tool may touch them.
-        typed: Whether the client writes `"type": "stdio"` in each server.
+        dialect: How the client writes a server.
     """
     program, *first = command.program
     protected = [word for path in own for word in ("--protected", str(path))]
-    entry: dict[str, JsonValue] = {"type": "stdio"} if typed else {}
-    entry |= {"command": program, "args": [*first, *command.options, "--servers", str(servers), *protected]}
+    arguments: list[JsonValue] = [*first, *command.options, "--servers", str(servers), *protected]
+    entry: dict[str, JsonValue] = {"command": program, "args": arguments}
     if command.environment:
         entry["env"] = {**command.environment}
-    return entry
+    return dialect.write(entry, CLIENT_ENTRY)
 
 
 def _carried(plain: Undone, found: Sorted) -> dict[str, dict[str, JsonValue]]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import itertools
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError
-from ironcurtain.integrations.clients.migration_plan import is_switched_off, of_projects
+from ironcurtain.integrations.clients.known_clients import CLIENTS
+from ironcurtain.integrations.clients.migration_plan import by_choice, of_projects
 from ironcurtain.integrations.clients.store import BackupStore
-from ironcurtain.integrations.clients.target import CLIENTS, MAX_BYTES, ConfigLocation, places, read_document
+from ironcurtain.integrations.clients.target import MAX_BYTES, ConfigLocation, places, read_document
 from ironcurtain.integrations.doctor.installation import Diagnosis, Installation, failed
 from ironcurtain.servers.endpoint_names import CLIENT_ENTRY
 from ironcurtain.servers.permitted import project_servers
 from ironcurtain.servers.variables import filled_where_set
+from ironcurtain.system import json_text
 from ironcurtain.system.files import read_bytes
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import counted, visible
@@ -39,26 +42,25 @@ def clients(installation: Installation) -> Iterator[Diagnosis]:
             fix = "Start the client once, or name the file that it reads."
             yield Diagnosis.fail(f"client/{visible(name)}", what, fix)
         for place in there:
-            yield from _client(place, demanded=bool(installation.clients))
+            yield from _client(place, installation)
     if not count and not installation.clients:
         yield Diagnosis.ok("client", "no client's configuration was found")
 
 
-def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
+def _client(place: ConfigLocation, installation: Installation) -> Iterator[Diagnosis]:
+    demanded = bool(installation.clients)
     name = f"client/{visible(place.path.name if place.client == 'file' else place.client)}"
     try:
         source = str(place.path)
-        document = read_document(read_bytes(place.path, max_bytes=MAX_BYTES), source, place.pointers)
+        document = read_document(read_bytes(place.path, max_bytes=MAX_BYTES), source, place.shapes)
     except IronCurtainError as error:
         yield from failed(name, error)
         return
-    servers = document.servers.fields if document.servers is not None else {}
+    servers = document.entries
     entry = servers.get(CLIENT_ENTRY)
-    again = f"ironcurtain wrap {place.client if place.client != 'file' else visible(source)} --bundle …"
+    again = visible(shlex.join(_wrapping(place, entry, installation)))
     past = [
-        visible(each)
-        for each, server in servers.items()
-        if each != CLIENT_ENTRY and not is_switched_off(server)
+        visible(each) for each, server in servers.items() if each != CLIENT_ENTRY and not by_choice(server)
     ]
     past += [f"{visible(each.name)} (of a project)" for each in of_projects(document, place)]
     if not isinstance(entry, dict):
@@ -84,6 +86,21 @@ def _client(place: ConfigLocation, *, demanded: bool) -> Iterator[Diagnosis]:
         yield Diagnosis.warn(name, what, f"Run `{again}`, or remove them.")
     if not wrong and not behind:
         yield Diagnosis.ok(name, f"{visible(source)} is wrapped")
+
+
+def _wrapping(place: ConfigLocation, entry: JsonValue, installation: Installation) -> list[str]:
+    """Return the command that wraps a client as its entry says, or as this installation is."""
+    words = json_text.members(entry).get("args")
+    given = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+    if "proxy" in given and "--servers" in given:
+        options = given[given.index("proxy") + 1 : given.index("--servers")]
+        at = options.index("--opa") if "--opa" in options else len(options)
+        options = options[:at] + options[at + 2 :]
+    else:
+        workspace = installation.workspace
+        options = ["--bundle", str(installation.bundle.absolute())]
+        options += ["--sandbox", str(workspace.absolute())] if workspace is not None else []
+    return ["ironcurtain", "wrap", place.client if place.client != "file" else str(place.path), *options]
 
 
 def _missing(entry: Mapping[str, JsonValue], directory: Path) -> Iterator[str]:
@@ -133,12 +150,15 @@ def _edited(place: ConfigLocation, entry: JsonValue) -> str:
     if not generation.is_whole:
         return "the backup of the file before it was wrapped is gone"
     try:
-        after = read_document(generation.read_wrapped(), str(generation.directory), place.pointers)
+        after = read_document(generation.read_wrapped(), str(generation.directory), place.shapes)
         generation.read_original()
     except IronCurtainError as error:
         return error.what
-    written = after.servers.fields[CLIENT_ENTRY] if after.servers is not None else None
-    return "" if written == entry else f"its server {CLIENT_ENTRY} was changed by hand since it was wrapped"
+    return (
+        ""
+        if after.entries.get(CLIENT_ENTRY) == entry
+        else f"its server {CLIENT_ENTRY} was changed by hand since it was wrapped"
+    )
 
 
 def _options(entry: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:

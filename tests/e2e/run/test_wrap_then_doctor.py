@@ -126,7 +126,7 @@ HAPPENS: dict[str, tuple[Callable[[Installed], object], str, str, str]] = {
     ),
     "a server was added beside it": (
         lambda it: _edit(it.config, '"ironcurtain": {', '"mine": {"command": "x"}, "ironcurtain": {'),
-        "warn", "starts servers past the policy: mine", "ironcurtain wrap claude-code",
+        "warn", "starts servers past the policy: mine", "/work`, or remove them.",
     ),
     "a server was added for one project": (
         lambda it: _edit(it.config, '"numStartups"', f'{ONE_PROJECT}, "numStartups"'),

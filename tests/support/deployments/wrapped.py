@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ironcurtain.integrations.clients.target import POINTERS, ConfigLocation
+from ironcurtain.integrations.clients.known_clients import shapes_of
+from ironcurtain.integrations.clients.target import ConfigLocation
 from ironcurtain.integrations.clients.wrap import ProxyCommand
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "clients"
@@ -26,7 +27,8 @@ console.log(JSON.stringify(texts.map((text) => {
 
 def client_file(path: Path, *, variables: bool = False) -> ConfigLocation:
     """Return a file as one of an unknown client."""
-    return ConfigLocation("file", path, POINTERS, path.parent, project=True, typed=False, variables=variables)
+    shapes = shapes_of(path, None)
+    return ConfigLocation("file", path, shapes, path.parent, project=True, variables=variables)
 
 
 def copied(name: str, directory: Path) -> ConfigLocation:

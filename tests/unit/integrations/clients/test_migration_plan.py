@@ -64,7 +64,7 @@ def test_programs_and_directories_are_absolute(tmp_path: Path) -> None:
     moved = sorted_("cursor", "a", server, tmp_path).moved["a"]
     assert Path(text_at(moved.pop("command"))) in {Path("/bin/sh"), Path("/usr/bin/sh")}
     path = {"PATH": "/usr/bin:/bin"}
-    assert moved == {"args": ["-c", "x"], "alwaysAllow": ["t"], "cwd": str(tmp_path), "env": path}
+    assert moved == {"args": ["-c", "x"], "cwd": str(tmp_path), "env": path}
     relative = {"command": "./bin/../s", "cwd": "sub/.", "env": {"PATH": "/opt", "K": "v"}}
     moved = sorted_("cursor", "a", relative, tmp_path).moved["a"]
     assert moved == {

@@ -10,8 +10,9 @@ import pytest
 from support.deployments.wrapped import COMMAND, FILES, client_file, copied, text_of
 
 from ironcurtain.errors import FileError, FormatError, IronCurtainError, UsageError
+from ironcurtain.integrations.clients.known_clients import CLIENTS, user_files
 from ironcurtain.integrations.clients.store import BackupStore
-from ironcurtain.integrations.clients.target import CLIENTS, places, user_file
+from ironcurtain.integrations.clients.target import places
 from ironcurtain.integrations.clients.unwrap import is_wrapped, restore, unwrap
 from ironcurtain.integrations.clients.wrap import ProxyCommand, wrap
 
@@ -170,7 +171,7 @@ WHERE = [
 
 @pytest.mark.parametrize(("client", "platform", "path"), WHERE, ids=lambda value: str(value)[:14])
 def test_where_clients_keep_their_servers(client: str, platform: str, path: str, home: Path) -> None:
-    assert user_file(CLIENTS[client], platform) == home / path
+    assert user_files(CLIENTS[client], platform)[0] == home / path
 
 
 def test_the_projects_file_comes_first_and_paths_start_where_the_client_starts_servers(

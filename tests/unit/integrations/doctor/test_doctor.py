@@ -349,7 +349,10 @@ def test_a_client_that_is_not_there(well: Installation) -> None:
 
 
 def test_a_client_that_is_not_wrapped(well: Installation) -> None:
-    only(clients(client(well, {"notes": {"command": "x"}})), "is not wrapped", "Run `ironcurtain wrap ")
+    subject = replace(client(well, {"notes": {"command": "x"}}), workspace=well.cwd)
+    (file,) = subject.clients
+    wrapping = f"Run `ironcurtain wrap {file} --bundle {well.bundle} --sandbox {well.cwd}`."
+    only(clients(subject), "is not wrapped", wrapping)
 
 
 def test_a_client_whose_configuration_is_broken(well: Installation) -> None:
