@@ -49,7 +49,9 @@ def split_full_name(name: str, servers: Iterable[str]) -> tuple[str, str]:
 def split_endpoint_name(
     name: str, servers: Iterable[str], tools: Iterable[tuple[str, str]]
 ) -> tuple[str, str]:
-    """Return the server and the tool that a client means, by the endpoint's name or in full.
+    """Return the server and the tool that a client means, by the endpoint's name, in full, or by its own.
+
+    Its own name is what pages of MCP Apps know; it counts where one server alone has a tool of that name.
 
     Args:
         name: The name that the client calls.
@@ -59,11 +61,15 @@ def split_endpoint_name(
     Returns:
         An empty server, and the name as it is, where there is no such server.
     """
-    if _DIGEST.search(name):
-        for tool in tools:
-            if endpoint_name(*tool) == name:
-                return tool
-    return split_full_name(name, servers)
+    server, own = split_full_name(name, servers)
+    if server and not _DIGEST.search(name):
+        return server, own
+    known = [*tools]
+    for tool in known:
+        if endpoint_name(*tool) == name:
+            return tool
+    having = set() if server else {tool for tool in known if tool[1] == name}
+    return having.pop() if len(having) == 1 else (server, own)
 
 
 def renamed_tools(tools: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -8,7 +8,8 @@ an agent writes relative paths, links and other spellings, of which no keyword c
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
 
 from ironcurtain.analysis.engine.indexes import SourceIndex, VariableIndex, indexed
 from ironcurtain.analysis.engine.rules.regions import Region, grouped
@@ -25,6 +26,7 @@ from ironcurtain.analysis.narrowing.keywords import (
     required,
 )
 from ironcurtain.analysis.narrowing.live import LiveTool
+from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.roles import BUILT_IN, GIT_REMOTE
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.unknown_facts import values_by_root
@@ -35,6 +37,7 @@ from ironcurtain.system.text import visible
 _SHOWN = 8
 _DONE = {role.name: role.verb.participle for role in BUILT_IN if role.verb and role.verb.participle}
 _DEFINITIONS = ("#/$defs/", "#/definitions/")
+_NO_ARGUMENTS = frozenset({"$schema", "$id", "$defs", "definitions"})
 _DATA = frozenset({"enum", "const", "default", "examples"})
 
 
@@ -247,33 +250,41 @@ def _detached(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
     Some servers write the schema of one argument as a reference to another one's, and what a policy takes
     away from the other one is not taken from this one. References to definitions stay, since those are not
-    changed. All others are rewritten to lead into a copy of the whole schema, which is added to the
-    definitions.
+    changed. What all others refer to is added to the definitions as the server published it.
     """
     copied = copy.deepcopy(schema)
-    to_arguments = [
-        (node, target) for node, target in _references(copied) if not target.startswith(_DEFINITIONS)
-    ]
-    if not to_arguments:
-        return copied
-    definitions = copied.setdefault("$defs", {})
-    if not isinstance(definitions, dict):
-        definitions = copied["$defs"] = {}  # nothing can refer to what is no object
-    name = "published"
+    references = [each for each in _references(copied) if not each[1].startswith(_DEFINITIONS)]
+    definitions = copied.get("$defs")
+    made: dict[str, JsonValue] = {**definitions} if isinstance(definitions, dict) else {}
+    targets = dict.fromkeys(target for _, target in references)
+    names = {target: _free(made, number) for number, target in enumerate(targets)}
+    for node, target in references:
+        node["$ref"] = f"#/$defs/{names[target]}"
+    made |= {name: copy.deepcopy(_at(copied, target)) for target, name in names.items()}
+    return {**copied, "$defs": made} if names else copied
+
+
+def _free(definitions: Mapping[str, JsonValue], number: int) -> str:
+    """Return a name that no definition has."""
+    name = f"published{number or ''}"
     while name in definitions:
         name += "-"
-    for node, target in to_arguments:
-        node["$ref"] = f"#/$defs/{name}{target.removeprefix('#')}"
-    published = {key: value for key, value in copied.items() if key not in ("$schema", "$id", "$defs")}
-    definitions[name] = copy.deepcopy(published)
-    return copied
+    return name
+
+
+def _at(schema: dict[str, JsonValue], target: str) -> JsonValue:
+    """Return what a reference names; the schema itself without its definitions, which stay where they are."""
+    if target == "#":
+        return {key: value for key, value in schema.items() if key not in _NO_ARGUMENTS}
+    pointer = unquote(target.removeprefix("#"))
+    return next((found for _, found in pointers.matches(schema, pointers.tokens(pointer))), {})
 
 
 def _references(value: JsonValue) -> Iterator[tuple[dict[str, JsonValue], str]]:
     """Yield every schema in a schema that refers to another place of it, with the reference."""
     if isinstance(value, dict):
         target = value.get("$ref")
-        if isinstance(target, str) and target.startswith("#"):
+        if isinstance(target, str) and (target == "#" or target.startswith("#/")):
             yield value, target
         for key, child in value.items():
             if key not in _DATA:

@@ -103,6 +103,7 @@ class McpEndpoint:
     async def _arrive(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Start the servers with the first client, and tell it what they can do."""
         if ctx.method == "initialize":
+            self._clients.expect()
             declared = (ctx.params or {}).get("capabilities")
             self._manager.start(types.ClientCapabilities.model_validate(declared or {}))
             await self._manager.greet()

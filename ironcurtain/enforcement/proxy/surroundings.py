@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path, PurePosixPath
 
 from ironcurtain.bundle.archive import Bundle
@@ -19,7 +18,6 @@ from ironcurtain.decision.canonical.paths import Resolver
 from ironcurtain.decision.canonical.unrepresentable import UnrepresentableError
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.on_this_machine import load_on_this_machine
-from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
 from ironcurtain.decision.rule_scope import can_apply
 from ironcurtain.enforcement.proxy.options import own_places
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
@@ -29,11 +27,11 @@ from ironcurtain.errors import IronCurtainError
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.servers.config import ServerConfig, real_paths
 from ironcurtain.servers.tool_lists.listing import list_reachable
-from ironcurtain.servers.tool_lists.session import ClientSide
+from ironcurtain.servers.tool_lists.live import Roots
 from ironcurtain.servers.tools import Tools
 from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
-from ironcurtain.system.frozen import Frozen, JsonValue
+from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.kept_results import keep, read_kept
 
 
@@ -167,7 +165,7 @@ def list_as_proxied(
     only: Iterable[str] | None = None,
     timeout: float,
 ) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
-    """Start servers as the proxy does, for a client that can do all that the rules permit, and list them.
+    """Start servers as the proxy does, for a client that can do all that they may ask, and list them.
 
     Where no proxy has enforced the policy with them, they see no more than while they are annotated.
 
@@ -205,17 +203,9 @@ def list_as_proxied(
     if not was_enforced(config, bundle.revision) and _opens_more(config, inputs):
         say(NARROWER)
         launcher = contained_launcher(say)
-    client = partial(_client, content, loaded)
-    return list_reachable(config, launcher, only=only, timeout=timeout, client=client)
 
+    def roots(server: str) -> Roots:
+        paths = roots_of(content, loaded, server)
+        return [{"uri": PurePosixPath(path).as_uri(), "name": path} for path in paths]
 
-def _client(content: PolicyContent, loaded: LoadedPolicy, server: str) -> ClientSide:
-    can: dict[str, JsonValue] = {"roots": {"listChanged": True}}
-    if could_ask(content, server, SAMPLING):
-        can["sampling"] = {}
-    if could_ask(content, server, ELICITATION):
-        can["elicitation"] = {"form": {}, "url": {}}
-    roots = [
-        {"uri": PurePosixPath(path).as_uri(), "name": path} for path in roots_of(content, loaded, server)
-    ]
-    return ClientSide(can, roots)
+    return list_reachable(config, launcher, only=only, timeout=timeout, roots_of=roots)

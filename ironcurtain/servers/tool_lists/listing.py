@@ -14,8 +14,7 @@ from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.endpoint_names import endpoint_name
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.permitted import check_permitted, unpermitted
-from ironcurtain.servers.tool_lists.live import Outcomes, all_listed, list_each, no_rule_says_more
-from ironcurtain.servers.tool_lists.session import ClientSide
+from ironcurtain.servers.tool_lists.live import Outcomes, RootsOf, all_listed, list_each, no_roots
 from ironcurtain.servers.tools import ListedServer, Tools, read_saved_tools
 from ironcurtain.system.structs import replace
 from ironcurtain.system.text import quoted
@@ -99,7 +98,7 @@ def list_reachable(
     *,
     only: Iterable[str] | None = None,
     timeout: float = DEFAULT_TIMEOUT,
-    client: Callable[[str], ClientSide] = no_rule_says_more,
+    roots_of: RootsOf = no_roots,
 ) -> tuple[Tools, dict[str, list[IronCurtainError]]]:
     """Read the tool lists of all servers (or of those named); one that fails does not hide the others.
 
@@ -108,7 +107,7 @@ def list_reachable(
         launcher: Starts the live ones.
         only: Names of the servers to read; all by default.
         timeout: Seconds for each live server.
-        client: What each live one is told of its client.
+        roots_of: Returns the roots that each live one is told of.
 
     Returns:
         The tools of those that could be read, and by name what is wrong with the others.
@@ -134,7 +133,7 @@ def list_reachable(
             failed[name] = [error]
     if live:
         chosen = replace(config, servers=live)
-        for name, (errors, tools) in list_each(chosen, launcher, timeout, client).items():
+        for name, (errors, tools) in list_each(chosen, launcher, timeout, roots_of).items():
             if errors:
                 failed[name] = errors
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import anyio
@@ -14,12 +14,19 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, first_of, parameters
 from ironcurtain.servers.launching import ServerLauncher, Start
-from ironcurtain.servers.tool_lists.session import ClientSide, ServerAnswerError, open_session
+from ironcurtain.servers.tool_lists.session import ServerAnswerError, open_session
 from ironcurtain.servers.tools import ListedServer, Tools
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
 
 Outcome = tuple[list[IronCurtainError], ListedServer]
 """What is wrong with a server, and its tools; one of them is empty."""
+
+Roots = Sequence[Mapping[str, JsonValue]]
+"""Roots of a client, as the protocol writes them."""
+
+RootsOf = Callable[[str], Roots]
+"""Returns the roots that a server is told of."""
 
 Outcomes = dict[str, Outcome]
 """The outcome of each server, by its name."""
@@ -59,16 +66,16 @@ def _without_it(server: Server) -> str:
     )
 
 
-def no_rule_says_more(_server: str) -> ClientSide:
-    """Return what a server is told of its client where no policy is known."""
-    return ClientSide()
+def no_roots(_server: str) -> Roots:
+    """Return the roots that a server is told of where no policy is known."""
+    return ()
 
 
 def list_each(
     config: ServerConfig,
     launcher: ServerLauncher,
     seconds: float,
-    client: Callable[[str], ClientSide] = no_rule_says_more,
+    roots_of: RootsOf = no_roots,
 ) -> Outcomes:
     """Start servers and return, for each, what is wrong with it and its tools; one of them is empty.
 
@@ -76,13 +83,13 @@ def list_each(
         config: Servers that have a command, each.
         launcher: Starts them.
         seconds: Time for each server.
-        client: What each is told of its client.
+        roots_of: Returns the roots that each is told of.
 
     Raises:
         SandboxMissingError: If they have to be contained and cannot be.
     """
     found = _Found()
-    anyio.run(list_side_by_side, config, launcher(config), seconds, found, client)
+    anyio.run(list_side_by_side, config, launcher(config), seconds, found, roots_of)
     return {name: found.each[name] for name in config.servers}
 
 
@@ -99,16 +106,16 @@ async def list_side_by_side(
     start: Start,
     seconds: float,
     listener: Listener,
-    client: Callable[[str], ClientSide] = no_rule_says_more,
+    roots_of: RootsOf = no_roots,
 ) -> None:
     """Start servers, tell of each what is wrong with it or its tools, and end them."""
     async with anyio.create_task_group() as tasks:
         for name in config.servers:
-            tasks.start_soon(_list_one, config, name, start, seconds, listener, client(name))
+            tasks.start_soon(_list_one, config, name, start, seconds, listener, roots_of(name))
 
 
 async def _list_one(
-    config: ServerConfig, name: str, start: Start, seconds: float, listener: Listener, client: ClientSide
+    config: ServerConfig, name: str, start: Start, seconds: float, listener: Listener, roots: Roots
 ) -> None:
     """Tell one server's tools or what is wrong with it: no error of one hides another's."""
     words = LastWords()
@@ -117,7 +124,7 @@ async def _list_one(
         program = parameters(name, config)
         async with (
             asyncio.timeout(seconds),
-            start(name, program, words.line, words.end, partial(open_session, client=client)) as session,
+            start(name, program, words.line, words.end, partial(open_session, roots=roots)) as session,
         ):
             listener.running(name)
             listener.listed(name, ([], await session.list_server()))

@@ -14,7 +14,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -27,7 +27,6 @@ from ironcurtain.servers.tool_lists.listed_tool import PROMPTS, TOOLS, read_entr
 from ironcurtain.servers.tool_lists.pages import read_pages
 from ironcurtain.servers.tools import ListedServer, ToldBeside
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.structs import Struct, field
 
 
 class _Answer(BaseModel):
@@ -83,16 +82,12 @@ _METHOD_NOT_FOUND = -32601
 _META = "io.modelcontextprotocol/"
 
 
-class ClientSide(Struct):
-    """What a server is told that its client can do; by default what the proxy's can where no rule says more.
-
-    Attributes:
-        capabilities: Of the client, as the protocol writes them.
-        roots: Its roots, likewise.
-    """
-
-    capabilities: Mapping[str, JsonValue] = field(default_factory=lambda: {"roots": {"listChanged": True}})
-    roots: Sequence[Mapping[str, JsonValue]] = ()
+_CAPABILITIES: Final = {
+    "roots": {"listChanged": True},
+    "sampling": {},
+    "elicitation": {"form": {}, "url": {}},
+}
+"""What a server is told that its client can do: all that the proxy may tell, since some list tools for it."""
 
 
 class ServerAnswerError(Exception):
@@ -127,7 +122,7 @@ async def open_session(
     on_words: Callable[[str], None],
     on_end: Callable[[str], None],
     discovery_seconds: float = _DISCOVERY_SECONDS,
-    client: ClientSide | None = None,
+    roots: Sequence[Mapping[str, JsonValue]] = (),
 ) -> AsyncIterator[ToolListSession]:
     """Yield the session with a started server; then end the server.
 
@@ -136,9 +131,9 @@ async def open_session(
         on_words: Told each line of the server's standard error, safe to show.
         on_end: Told, once, that nothing more comes from the server, and why.
         discovery_seconds: A server that answers `server/discover` no sooner is greeted with a handshake.
-        client: What it is told of its client.
+        roots: Its client's roots, as the protocol writes them.
     """
-    session = ToolListSession(process, on_words, on_end, discovery_seconds, client or ClientSide())
+    session = ToolListSession(process, on_words, on_end, discovery_seconds, roots)
     async with open_pipes(session, process):
         yield session
 
@@ -152,11 +147,11 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
         on_words: Callable[[str], None],
         on_end: Callable[[str], None],
         discovery_seconds: float,
-        client: ClientSide,
+        roots: Sequence[Mapping[str, JsonValue]],
     ) -> None:
         self._noise: list[str] = []
         super().__init__(server, on_words, on_end, self._noise.append)
-        self._discovery_seconds, self._client = discovery_seconds, client
+        self._discovery_seconds, self._roots = discovery_seconds, [*roots]
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._is_over = False
@@ -214,7 +209,7 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
         envelope = {
             f"{_META}protocolVersion": version,
             f"{_META}clientInfo": US,
-            f"{_META}clientCapabilities": self._client.capabilities,
+            f"{_META}clientCapabilities": _CAPABILITIES,
         }
         try:
             async with asyncio.timeout(self._discovery_seconds):
@@ -237,7 +232,7 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
     async def _shake_hands(self) -> Greeting:
         greeting = {
             "protocolVersion": HANDSHAKE[-1],
-            "capabilities": self._client.capabilities,
+            "capabilities": _CAPABILITIES,
             "clientInfo": US,
         }
         answer = Greeting.model_validate(await self._ask("initialize", greeting))
@@ -301,7 +296,7 @@ class ToolListSession(ServerPipes[dict[str, Any]]):
         if "id" not in request or self.is_behind:
             return
         refusal = {"code": _METHOD_NOT_FOUND, "message": "Method not found"}
-        answers = {"ping": {}, "roots/list": {"roots": [*self._client.roots]}}
+        answers = {"ping": {}, "roots/list": {"roots": self._roots}}
         known = answers.get(request["method"])
         outcome = {"error": refusal} if known is None else {"result": known}
         try:

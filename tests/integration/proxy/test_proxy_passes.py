@@ -15,6 +15,7 @@ import pytest
 from fixtures import fixture_server
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from support.deployments.proxied import LEGACY, MODERN, Place, request_meta, text_of, until, visit_all
 
 pytestmark = pytest.mark.timeout(900)
@@ -29,6 +30,7 @@ class Person:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.forms: list[Any] = []
         self.logs: list[types.LoggingMessageNotificationParams] = []
         self.heard: list[str] = []
 
@@ -40,6 +42,7 @@ class Person:
 
     async def elicitation(self, _: Any, params: Any) -> types.ElicitResult:
         self.asked.append(params.message)
+        self.forms.append((params.meta or {}).get("test/form"))
         content = {"name": "Ann"} if "who are you?" in params.message else {"answer": "approved"}
         return types.ElicitResult(action="accept", content=content)
 
@@ -133,10 +136,14 @@ async def sampling(client: Client, person: Person, _place: Place, at: str) -> No
     assert person.asked[-1] == "what now?"
 
 
-async def elicitation_names_the_server(client: Client, person: Person, _place: Place, at: str) -> None:
+async def elicitation_names_the_server(client: Client, person: Person, place: Place, at: str) -> None:
     result = await client.call_tool(f"{at}__ask_person", {})
     assert json.loads(text_of(result))["content"] == {"name": "Ann"}
     assert person.asked[-1] == f"[{at}] who are you?"
+    # Questions of the stateless protocol have no `_meta`.
+    form = {"wide": True} if at == "old" else None
+    assert place.decisions[-1]["meta"].get("test/form") == form
+    assert person.forms[-1] == (form if client.session.protocol_version == LATEST_HANDSHAKE_VERSION else None)
 
 
 async def roots(client: Client, _person: Person, _place: Place, at: str) -> None:

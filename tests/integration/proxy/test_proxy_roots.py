@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -119,3 +120,14 @@ def test_roots(outcomes: dict[str, Exception], visit: str) -> None:
         pytest.skip("the servers are not installed (make demo)")
     if visit in outcomes:
         raise outcomes[visit]
+
+
+def test_a_server_that_asks_before_the_client_is_ready_gets_the_clients_roots(tmp_path: Path) -> None:
+    place = Place(tmp_path.resolve(), {"fix": [*PLAIN, "--eager"]})
+
+    async def visit() -> None:
+        async with place.client(list_roots_callback=Person(tmp_path / "own").answer):
+            await until(lambda: any("roots" in entry for entry in place.sent()))
+
+    anyio.run(visit)
+    assert [entry["roots"] for entry in place.sent()] == [[(tmp_path / "own").as_uri()]]

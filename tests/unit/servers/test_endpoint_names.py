@@ -25,7 +25,14 @@ def test_a_name_is_taken_apart_as_it_was_made(server: str, tool: str) -> None:
 @pytest.mark.parametrize("name", ["", "status", "git", "git_status", "other__status", "git_0123456789"])
 def test_a_name_of_no_server_stays_whole(name: str) -> None:
     assert split_full_name(name, SERVERS) == ("", name)
-    assert split_endpoint_name(name, SERVERS, [("git", "status")]) == ("", name)
+    assert split_endpoint_name(name, SERVERS, [("git", "commit")]) == ("", name)
+
+
+def test_a_tools_own_name_counts_where_one_server_alone_has_it() -> None:
+    tools = [("git", "status"), ("git", "status"), ("git", "log"), ("files", "log"), ("files", "git__log")]
+    assert split_endpoint_name("status", SERVERS, tools) == ("git", "status")
+    assert split_endpoint_name("log", SERVERS, tools) == ("", "log")
+    assert split_endpoint_name("git__log", SERVERS, tools) == ("git", "log")
 
 
 @pytest.mark.parametrize(

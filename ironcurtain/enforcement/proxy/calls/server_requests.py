@@ -17,8 +17,12 @@ import mcp_types as types
 from ironcurtain.decision.canonical import resource_uris
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import COMPLETE, ELICITATION, GET_PROMPT, READ_RESOURCE, SAMPLING
+from ironcurtain.servers.config_model import PROTOCOL_META
+from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import AbstractStruct
+
+_OF_EACH_REQUEST = frozenset({"progressToken", "progress_token"})
 
 
 class ServerRequest(AbstractStruct):
@@ -113,22 +117,30 @@ def complete(server: str, params: types.CompleteRequestParams) -> Call:
 def asked_of_client(server: str, request: types.CreateMessageRequest | types.ElicitRequest) -> Call:
     """Return the call that a server's question to the client is decided as.
 
-    A person who reads it must know who asks, so the server's name stands before an elicitation's text.
+    A person who reads it must know who asks, so the server's name stands before an elicitation's text. Of its
+    `_meta` the client gets all but what belongs to the protocol.
     """
-    params = request.params.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta"})
+    params = request.params.model_dump(by_alias=True, mode="json", exclude_none=True)
+    meta = {
+        name: value
+        for name, value in params.pop("_meta", {}).items()
+        if name not in _OF_EACH_REQUEST and not name.startswith(PROTOCOL_META)
+    }
     if isinstance(request, types.CreateMessageRequest):
-        return Call(server, SAMPLING, {"request": params})
-    return Call(server, ELICITATION, {"request": {**params, "message": f"[{server}] {params['message']}"}})
+        return Call(server, SAMPLING, {"request": params}, meta=meta)
+    asked = {**params, "message": f"[{server}] {params['message']}"}
+    return Call(server, ELICITATION, {"request": asked}, meta=meta)
 
 
 def question_of(
-    tool: str, arguments: Mapping[str, JsonValue]
+    call: Call, arguments: Mapping[str, JsonValue]
 ) -> types.CreateMessageRequest | types.ElicitRequest:
-    """Return the question that a client is asked for evaluated arguments."""
-    kind = types.CreateMessageRequest if tool == SAMPLING else types.ElicitRequest
-    return kind.model_validate(
-        {"method": kind.model_fields["method"].default, "params": arguments["request"]}
-    )
+    """Return the question that a client is asked for evaluated arguments, with the `_meta` of its call."""
+    kind = types.CreateMessageRequest if call.tool == SAMPLING else types.ElicitRequest
+    params = json_text.members(arguments["request"])
+    if call.meta:
+        params = {**params, "_meta": {**call.meta}}
+    return kind.model_validate({"method": kind.model_fields["method"].default, "params": params})
 
 
 def _plain(params: Any, *names: str) -> dict[str, JsonValue]:  # noqa: ANN401 - any of the SDK's models

@@ -23,6 +23,8 @@ from mcp.shared.subscriptions import (
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, client_of
 
 _MOST = 1_000
+_PATIENCE = 10.0
+"""Seconds that what a server asks waits for a client that is not ready yet."""
 _EVENTS: dict[str, ServerEvent] = {
     "tools": ToolsListChanged(),
     "prompts": PromptsListChanged(),
@@ -50,6 +52,7 @@ class Clients:
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
         self._standing: dict[str, StandingClient] = {}
+        self._arrival: anyio.Event | None = None
         self._exchanges: dict[str, list[ClientRequest]] = {}
 
     def arrived(self, context: ServerRequestContext[Any, Any]) -> StandingClient:
@@ -58,19 +61,31 @@ class Clients:
             self._standing.pop(next(iter(self._standing)))
         known = self._standing.setdefault(client_of(context), StandingClient(context.session))
         known.session = context.session
+        if self._arrival is not None:
+            self._arrival.set()
         return known
+
+    def expect(self) -> None:
+        """Know that a client of the handshake era greets us, and will arrive."""
+        self._arrival = self._arrival or anyio.Event()
 
     def standing(self) -> list[StandingClient]:
         """Return the clients that can be sent things."""
         return [client for client in self._standing.values() if client.ready.is_set()]
 
     async def only_one(self) -> StandingClient | None:
-        """Return the one client of the handshake era, once it is ready; None if there are several or none."""
-        if len(self._standing) != 1:
-            return None
-        (client,) = self._standing.values()
-        await client.ready.wait()
-        return client
+        """Return the one client of the handshake era, once it is ready; None if there are several or none.
+
+        One that is expected is waited for, since a server may ask sooner than it is greeted; bounded.
+        """
+        with anyio.move_on_after(_PATIENCE):
+            if self._arrival is not None:
+                await self._arrival.wait()
+            if len(self._standing) == 1:
+                (client,) = self._standing.values()
+                await client.ready.wait()
+                return client
+        return None
 
     @contextmanager
     def served_by(self, server: str, client_request: ClientRequest) -> Iterator[None]:

@@ -211,9 +211,7 @@ class UpstreamManager:
         call = server_requests.asked_of_client(server, request)
 
         try:
-            answer = await self.enforcer.enforce(
-                call, _ToClient(self, call.tool, client_request), client_request
-            )
+            answer = await self.enforcer.enforce(call, _ToClient(self, call, client_request), client_request)
         except RefusedError as refused:
             return _error(refused.view.text)
         except MCPError as error:
@@ -324,10 +322,10 @@ class UpstreamManager:
 
 
 class _ToClient(Destination, AbstractStruct):
-    """The client, for what a server asks of it; `tool` is the reserved tool that this is decided as."""
+    """The client, for what a server asks of it; `call` is what this is decided as."""
 
     manager: UpstreamManager
-    tool: str
+    call: Call
     client_request: ClientRequest | None
 
     async def send(
@@ -336,7 +334,7 @@ class _ToClient(Destination, AbstractStruct):
         alone: SeparateCall | None = None,  # noqa: ARG002 - no server gets it
     ) -> dict[str, JsonValue]:
         said = await self.manager.deliver(
-            server_requests.question_of(self.tool, arguments), self.client_request
+            server_requests.question_of(self.call, arguments), self.client_request
         )
         if isinstance(said, types.ErrorData):
             raise MCPError.from_error_data(said)

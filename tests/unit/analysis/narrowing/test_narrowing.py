@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,27 @@ def test_an_argument_whose_schema_is_that_of_another_one_keeps_its_own_values() 
     assert without is not None
     assert "a" not in object_at(without, "properties")
     assert jsonschema.Draft202012Validator(without).is_valid({"b": "yes"})
+
+
+@pytest.mark.parametrize("where", ["$defs", "definitions"])
+def test_what_a_schema_defines_is_sent_once(where: str) -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": f"#/{where}/node"}}, "description": "a node"}
+    properties = {
+        "a": {"$ref": f"#/{where}/node"},
+        "b": {"type": "array", "items": {"enum": ["x", "y"], "description": "a letter"}},
+        "c": {"$ref": "#/properties/b/items"},
+        "e~/f": {"$ref": "#/properties/a"},
+        "d": {"$ref": "#/properties/e~0~1f"},
+    }
+    everything = rule("all", "allow", tool=["t"])
+    found = narrowed(properties, [everything], schema={where: {"node": node}}).input_schema
+    text = json.dumps(found)
+    assert (text.count("a node"), text.count("a letter")) == (1, 2)
+    assert found is not None
+    validator = jsonschema.Draft202012Validator(found)
+    assert validator.is_valid({"a": {"next": {}}, "b": ["x"], "c": "y", "e~/f": {}, "d": {"next": {}}})
+    for wrong in ({"c": "z"}, {"d": {"next": 5}}, {"e~/f": 5}):
+        assert not validator.is_valid(wrong)
 
 
 def test_what_is_escalated_stays() -> None:

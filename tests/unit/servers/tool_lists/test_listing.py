@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixtures import plain_server
 from support.generators.bad_entries import BAD_TOOLS, OBJECT, answering, listing, server_of
 
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
@@ -106,6 +107,12 @@ def test_bad_prompts_cost_themselves(tmp_path: Path) -> None:
         "the prompt at place 2",
         'the prompt "bad"',
     ]
+
+
+def test_tools_that_are_listed_only_to_capable_clients_are_read(tmp_path: Path) -> None:
+    arguments = [plain_server.__file__, "--choosy"]
+    found = list_tools(config(tmp_path, notes=server_of(arguments)))["notes"]
+    assert len(found) == len(plain_server.TOOLS)
 
 
 def pages(*cursors: Any) -> list[dict[str, Any]]:

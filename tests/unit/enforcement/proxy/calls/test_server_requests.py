@@ -39,6 +39,16 @@ def test_a_person_sees_which_server_asks() -> None:
     )
     call = server_requests.asked_of_client("bank", asked)
     assert call.tool == "mcp/elicitation"
-    again = server_requests.question_of(call.tool, json.loads(json.dumps(call.arguments)))
+    again = server_requests.question_of(call, json.loads(json.dumps(call.arguments)))
     assert isinstance(again, types.ElicitRequest)
     assert again.params.message == "[bank] Password?"
+
+
+def test_what_belongs_to_the_protocol_is_left_out_of_what_a_server_asks() -> None:
+    meta = {"example.org/form": {"wide": True}, "progressToken": 5, "io.modelcontextprotocol/x": "y"}
+    params = {"message": "?", "requestedSchema": {"type": "object"}, "_meta": meta}
+    asked = types.ElicitRequest(params=types.ElicitRequestFormParams.model_validate(params))
+    call = server_requests.asked_of_client("bank", asked)
+    assert call.meta == {"example.org/form": {"wide": True}}
+    again = server_requests.question_of(call, json.loads(json.dumps(call.arguments)))
+    assert again.params.meta == call.meta
