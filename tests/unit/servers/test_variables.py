@@ -29,7 +29,8 @@ def started(directory: Path, **entry: object) -> ServerStart:
 
 @pytest.fixture
 def variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"HUB_TOKEN": "a-secret", "EMPTY": "", "ODD": "${keyring:x} ${HUB_TOKEN}"}.items():
+    odd = {"ODD": "${keyring:x} ${HUB_TOKEN}", "SELF": "${env:SELF}"}
+    for name, value in {"HUB_TOKEN": "a-secret", "EMPTY": "", **odd}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("NOBODYS", raising=False)
 
@@ -45,6 +46,7 @@ def variables(monkeypatch: pytest.MonkeyPatch) -> None:
         ("${EMPTY:-other}", "other"),
         ("${NOBODYS:-}", ""),
         ("${EMPTY}", ""),
+        ("${SELF:-other}", "other"),
         ("${ODD}", "${keyring:x} ${HUB_TOKEN}"),  # what is filled in is not read again
         ("$HUB_TOKEN ${} ${input:x} ${1}", "$HUB_TOKEN ${} ${input:x} ${1}"),
         ("${NOBODYS:-${EMPTY}", "${NOBODYS:-"),
@@ -55,6 +57,13 @@ def test_a_variable_is_filled_in(text: str, filled: str, tmp_path: Path) -> None
     assert start.env is not None
     assert (start.args[-1], start.env["A"]) == (filled, filled)
     assert "HUB_TOKEN" not in start.env
+
+
+@pytest.mark.usefixtures("variables")
+def test_what_is_not_set_in_the_line_of_a_shell_is_left_to_the_shell(tmp_path: Path) -> None:
+    line = "for NOBODYS in a b; do echo ${NOBODYS} ${HUB_TOKEN}; done"
+    start = started(tmp_path, command="bash", args=["-lc", line])
+    assert start.args[-1] == "for NOBODYS in a b; do echo ${NOBODYS} a-secret; done"
 
 
 @pytest.mark.usefixtures("variables")
