@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from ironcurtain.analysis.replay.replay import Replayer
+from ironcurtain.analysis.replay.report import Replayed
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.this_host import ThisHost
@@ -58,6 +60,30 @@ def replayer(
         PolicyContent.of(bundle), deployment, ThisHost(home=deployment.home, git_environ={})
     )
     return Replayer(bundle, loaded, opa, key)
+
+
+def replay_where_recorded(
+    bundle: Bundle,
+    records: Sequence[DecisionRecord],
+    *,
+    home: str | None,
+    sandbox: str | None,
+    opa: OpaCommand,
+    key: bytes | None,
+) -> list[Replayed]:
+    """Decide recorded calls, each in the workspace that is named, or else that of its own record.
+
+    Raises:
+        BundleRelationError, EngineFailedError, VerificationError: As `replayer` and `Replayer.replay`.
+    """
+    by_place: dict[str | None, list[int]] = {}
+    for number, record in enumerate(records):
+        by_place.setdefault(sandbox or record.sandbox.directory, []).append(number)
+    found: dict[int, Replayed] = {}
+    for place, numbers in by_place.items():
+        there = replayer(bundle, home=home, sandbox=place, opa=opa, key=key)
+        found |= zip(numbers, there.replay([records[number] for number in numbers]), strict=True)
+    return [found[number] for number in range(len(records))]
 
 
 def log_key(path: str | None) -> bytes | None:

@@ -37,12 +37,13 @@ def command(
 ) -> Exit:
     """Decide the calls of an audit log again under another bundle, and group changes by clause.
 
-    AUDIT is a log's file or the name of a session. If a record does not hold
-    enough to decide the call, its result is unknown.
+    AUDIT is a log's file or the name of a session. Without --sandbox, a record is
+    decided in the workspace that it names. If a record does not hold enough to
+    decide the call, its result is unknown.
 
     \b
     Example:
-      ironcurtain replay --sandbox work work
+      ironcurtain replay work
 
     \b
     Exit: 0 nothing flips, 1 something does, 2 wrong options or files,
@@ -54,13 +55,13 @@ def command(
         opa_command,
         read_rendered,
     )
-    from ironcurtain.cli.review.recorded_calls import log_key, recorded_decisions, replayer
+    from ironcurtain.cli.review.recorded_calls import log_key, recorded_decisions, replay_where_recorded
 
     read = read_rendered(bundle_or_project(bundle), **trust)
     secret = log_key(key)
     place, records, skipped = recorded_decisions(log, directory, head, secret)
     engine = opa_command(opa)
-    replayed = replayer(read, home=home, sandbox=sandbox, opa=engine, key=secret).replay(records)
+    replayed = replay_where_recorded(read, records, home=home, sandbox=sandbox, opa=engine, key=secret)
     result = summed_up(place.session, read.revision, records, replayed, skipped)
     print_result(result, text_lines(result), format_)
     if result.flips:

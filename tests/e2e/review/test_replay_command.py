@@ -9,6 +9,9 @@ from e2e.program import Ended, Inside, assert_clear
 from support.projects.policies import rule
 from support.records.sessions import RULES, Session, make_session
 
+from ironcurtain.enforcement.audit.record_types import Sandbox
+from ironcurtain.enforcement.audit.recorder import Observed
+
 PATHS = ["docs/a", "docs/b", "work/c", "work/deep/d"]
 LOOSER = [RULES[0] | {"name": "read-all", "if": {"tool": ["read"]}}, *RULES]
 MODE = [rule("hard", "deny", tool=["read"], args=[{"name": "mode", "op": "matches", "value": "h.*"}]), *RULES]
@@ -72,6 +75,16 @@ def test_another_home_or_sandbox_is_unknown_and_not_a_guess(session: Session, in
     ended = inside("replay", "--bundle", bundle, "raw", *audit, "--home", str(session.home))
     assert ended.code == 3
     assert "home or sandbox are others now" in ended.out
+
+
+def test_a_call_is_decided_in_the_workspace_of_its_record(session: Session, inside: Inside) -> None:
+    """`explain` took it from the record, and `replay` had to be told."""
+    session.record("placed", PATHS, observed=Observed(sandbox=Sandbox(directory=str(session.root / "box"))))
+    bundle, audit = session.bundle(RULES), ["--directory", str(session.audit)]
+    ended = inside("replay", "--bundle", bundle, "placed", *audit, "--home", str(session.home))
+    assert (ended.code, ended.out) == (0, "5 calls: 5 the same, 0 flipped, 0 unknown\n"), ended.err
+    elsewhere = ["--home", str(session.home), "--sandbox", str(session.audit)]
+    assert inside("replay", "--bundle", bundle, "placed", *audit, *elsewhere).code == 3
 
 
 def test_a_log_that_is_not_intact_is_not_replayed(session: Session, inside: Inside, tmp_path: Path) -> None:

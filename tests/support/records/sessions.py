@@ -19,7 +19,7 @@ from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
 from ironcurtain.enforcement.audit.record_types import Approval
-from ironcurtain.enforcement.audit.recorder import Recorder, RecordSanitizer
+from ironcurtain.enforcement.audit.recorder import Observed, Recorder, RecordSanitizer
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.model.reserved_rules import ReservedRule
@@ -72,12 +72,16 @@ class Session:
         abstract: bool = False,
         rules: list[dict[str, Any]] = RULES,
         out_of_reach: tuple[str, ...] = (),
+        observed: Observed | None = None,
     ) -> LogPaths:
         """Record reads of paths below home (and one refused deletion) as a session's log.
 
         Those of `out_of_reach` are refused as the proxy refuses what a server's sandbox does not reach.
         """
-        return record(self, name, paths, abstract=abstract, rules=rules, out_of_reach=out_of_reach)
+        seen = observed or Observed()
+        return record(
+            self, name, paths, abstract=abstract, rules=rules, out_of_reach=out_of_reach, observed=seen
+        )
 
 
 def make_session(root: Path) -> Session:
@@ -108,7 +112,8 @@ def record(
     *,
     abstract: bool,
     rules: list[dict[str, Any]],
-    out_of_reach: tuple[str, ...] = (),
+    out_of_reach: tuple[str, ...],
+    observed: Observed,
 ) -> LogPaths:
     bundle = bundle_of(rules)
     site = Deployment(home=str(session.home), sandbox=str(session.root / "box"))
@@ -140,7 +145,13 @@ def record(
                     approval = Approval(state="approved", approver="ada", verdict=Verdict.ALLOW)
                 forwarded = decision.verdict is not Verdict.DENY
                 record = recorder.decision(
-                    call, ready, decision, id_=f"id{id_}", forwarded=forwarded, approval=approval
+                    call,
+                    ready,
+                    decision,
+                    id_=f"id{id_}",
+                    forwarded=forwarded,
+                    approval=approval,
+                    observed=observed,
                 )
                 await log.decision(record)
                 if forwarded:
