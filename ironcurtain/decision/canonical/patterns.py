@@ -74,6 +74,11 @@ def canonical_pattern(
         PatternError: If it is not canonical, covers too much, or is no pattern of that kind.
     """
     _check_text(text)
+    if kind == "path" and text != text.strip():
+        raise PatternError(
+            f"the pattern {quoted(text)} begins or ends with a blank, so it covers nothing that is meant",
+            hint=f"write {visible(text.strip())}",
+        )
     try:
         canonical = _canonicaliser(kind, registry, case_insensitive_hosts)(text)
     except UnrepresentableError as error:

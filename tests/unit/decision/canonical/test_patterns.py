@@ -249,6 +249,14 @@ def test_containment(kind: str, outer: str, inner: str, *, inside: bool) -> None
     assert contains(kind, outer, outer, REGISTRY)
 
 
+@pytest.mark.parametrize("text", ["~/docs ", " ~/docs", "/srv/docs\u00a0"])
+def test_a_directory_with_a_blank_at_its_end_is_refused(text: str) -> None:
+    """It was built into a policy, and covered nothing."""
+    with pytest.raises(PatternError, match="begins or ends with a blank") as caught:
+        canonical_pattern("path", text, Registry(()))
+    assert caught.value.hint == f"write {text.strip()}"
+
+
 def test_the_error_shows_nothing_raw() -> None:
     with pytest.raises(PatternError) as caught:
         canonical_pattern("url", "x\x1b[31m\u202e.com", REGISTRY)
