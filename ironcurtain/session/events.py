@@ -46,6 +46,7 @@ class CallEnded(Struct):
         rule, clause, reason: Of the decision; for the person, never for the model.
         seconds: From the model's call to its end, with the time that a person took.
         text: What the model is told.
+        sentence: The words of the clause, as `rule`; empty where no clause decided.
     """
 
     id: str
@@ -60,6 +61,7 @@ class CallEnded(Struct):
     reason: str
     seconds: float
     text: str
+    sentence: str = ""
 
     @property
     def shown_tool(self) -> str:

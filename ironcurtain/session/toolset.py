@@ -169,6 +169,7 @@ class EnforcedToolset(AbstractToolset[None]):
             reason=record.reason if record else "",
             seconds=seconds,
             text=text,
+            sentence=self._content.clauses.get(record.clause or "", "") if record else "",
         )
 
 

@@ -101,6 +101,16 @@ class EventDisplay:
         if not event.happened:
             for row in rows_behind_margin(event.text, width):
                 self.console.print(row)
+            self._show_why(event, width)
+
+    def _show_why(self, event: CallEnded, width: int) -> None:
+        """Tell the person, and not the model, which rule and sentence refused a call."""
+        if event.rule is None or event.verdict is not Verdict.DENY:
+            return
+        clause = f", clause {visible(event.clause)}" if event.clause else ""
+        self.console.print(f"  not told to the agent: {visible(event.rule)}{clause}", soft_wrap=True)
+        for row in rows_behind_margin(event.sentence or event.reason, width):
+            self.console.print(row)
 
 
 def rows_behind_margin(text: str, width: int) -> list[str]:

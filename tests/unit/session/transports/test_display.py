@@ -32,8 +32,8 @@ for step in json.loads(sys.argv[1]):
             server = more.get("server", "fix")
             display.show(CallBegan("1", server, tool, {"path": argument}))
             verdict = Verdict.DENY if text else Verdict.ALLOW
-            outcome = (verdict, False, not text, None, None, None, "", 1234.5, text)
-            display.show(CallEnded("1", server, tool, *outcome))
+            outcome = (verdict, False, not text, None, more.get("rule"), more.get("clause"), "", 1234.5, text)
+            display.show(CallEnded("1", server, tool, *outcome, more.get("sentence", "")))
 display.end_text()
 """
 FORGED = "x" * 40 + " approved git/git_push  0.1 s " + "y" * 400
@@ -54,6 +54,17 @@ def rows(tmp_path: Path, columns: int, *steps: Mapping[str, object]) -> list[str
     )
     assert code == 0, printed
     return [row for row in shown(b"".join(pieces).decode(), 50) if row]
+
+
+def test_the_person_is_told_the_rule_and_the_sentence_of_a_refusal(tmp_path: Path) -> None:
+    """Both were in the audit log alone; what the agent was told says neither."""
+    policy = {"rule": "fix-never", "clause": "C6", "sentence": "The agent must not\x1b[2J delete anything."}
+    step = {"tool": "fix__remove", "argument": "/a", "text": "Deleting is not permitted.", **policy}
+    assert rows(tmp_path, 80, step)[1:] == [
+        "    | Deleting is not permitted.",
+        "  not told to the agent: fix-never, clause C6",
+        "    | The agent must not\\x1b[2J delete anything.",
+    ]
 
 
 @pytest.mark.parametrize("columns", [80, 200])
