@@ -24,7 +24,11 @@ _LOST = frozenset({ReservedRule.ENGINE_DEAD, ReservedRule.ENGINE_UNREACHABLE, Re
 
 
 class PolicyInstance:
-    """One policy with its running engine."""
+    """One policy with its running engine.
+
+    Attributes:
+        closed: The tools, by server and name, of which no call could be permitted, once that is known.
+    """
 
     def __init__(self, policy: Policy, started: StartedEngine, audit_options: AuditOptions) -> None:
         self.policy = policy
@@ -33,6 +37,7 @@ class PolicyInstance:
         self.content = PolicyContent.of(policy.bundle)
         self.concerned = ConcernedTools(self.content)
         self.recorder = audit_options.recorder(policy, self.content)
+        self.closed: frozenset[tuple[str, str]] = frozenset()
         self.lost = anyio.Event()
         self._started = started
         self._users = 0

@@ -72,6 +72,7 @@ class NarrowedTools:
             if work.cancel_called:
                 return  # another policy came at the last moment
             self._tools = found
+            enforced.closed = frozenset(place for place, tool in found.items() if not tool.reachable)
             self._done.set()
             if self._shown_early:
                 await self._manager.changed("", "tools")

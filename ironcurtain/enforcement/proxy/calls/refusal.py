@@ -40,7 +40,10 @@ _WORDS: dict[str, str] = {
 
 def view_of(evaluated: EvaluatedCall, id_: str) -> AgentView:
     """Return what the agent is told of a refused call."""
-    view = agent_view(evaluated.decision, id_, state=evaluated.state, tool=evaluated.annotation)
+    reachable = (evaluated.call.server, evaluated.call.tool) not in evaluated.enforced.closed
+    view = agent_view(
+        evaluated.decision, id_, state=evaluated.state, reachable=reachable, tool=evaluated.annotation
+    )
     reason = "\n".join([view.reason, *(each.sentence for each in evaluated.counts)])
     view = view.model_copy(update={"reason": reason})
     if evaluated.told:
