@@ -46,10 +46,10 @@ def work_lock(path: Path, *, seconds: float = -1, busy: BusyError | None = None)
         lock.release()
 
 
-def lock_handle(handle: int, *, shared: bool = False) -> bool:
-    """Lock an open file or directory until its handle is closed; tell whether it was free. Never waits."""
+def lock_handle(handle: int, *, shared: bool = False, wait: bool = False) -> bool:
+    """Lock an open file or directory until its handle is closed; tell whether it was free, or wait for it."""
     try:
-        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
     return True

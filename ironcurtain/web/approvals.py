@@ -75,6 +75,16 @@ class WaitingApprovals:
             inbox = self._opened()
             return inbox.statuses() if inbox is not None else ()
 
+    def status(self, id_: str) -> ApprovalStatus | None:
+        """Return one request, also one whose time is over; None if it is settled, or there is none.
+
+        Raises:
+            ApprovalsError: As `statuses`.
+        """
+        with self._turn:
+            inbox = self._opened()
+            return inbox.status(id_) if inbox is not None and id_ in inbox.ids() else None
+
     def version(self) -> str:
         """Return another text whenever a request comes, goes or is answered."""
         states = "\n".join(f"{each.id} {each.state}" for each in self.statuses())
@@ -151,7 +161,7 @@ class ApprovalPages:
 
     def _always(self, request: Request) -> Response:
         id_ = request.path_params["id"]
-        found = next((each for each in self._waiting.statuses() if each.id == id_), None)
+        found = self._waiting.status(id_)
         asked = found.request if found is not None else None
         if asked is None:
             return refused(request, 404, f"{id_}: {PROBLEMS['gone']}")
@@ -173,12 +183,13 @@ class ApprovalPages:
             return f"{id_} was not answered: {error}"
 
     async def _page(self, request: Request, id_: str | None) -> Response:
-        trouble, statuses = "", tuple[ApprovalStatus, ...]()
+        trouble, statuses, found = "", tuple[ApprovalStatus, ...](), None
         try:
             statuses = await run_in_threadpool(self._waiting.statuses)
+            if id_ is not None:
+                found = await run_in_threadpool(self._waiting.status, id_)
         except (IronCurtainError, OSError) as error:
             trouble = said(error)
-        found = next((each for each in statuses if each.id == id_), None)
         # Long arguments take their time to be made visible; other requests go on meanwhile.
         return await run_in_threadpool(self._rendered, request, statuses, id_, found, trouble)
 

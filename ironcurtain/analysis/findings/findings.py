@@ -21,6 +21,7 @@ from datetime import date
 from ironcurtain.analysis.clauses.outcomes import clause_outcomes
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PlainAnalysis, PolicyAnalysis
+from ironcurtain.analysis.engine.proof import NOT_EXAMINED
 from ironcurtain.analysis.findings.context import TOO_MANY, FindingContext, FindingDraft
 from ironcurtain.analysis.findings.contradictions import contradiction_drafts, contradictions, overruled
 from ironcurtain.analysis.findings.decided_scenarios import DecidedScenarios, demanded, recorded
@@ -86,8 +87,10 @@ def find(analysis: PlainAnalysis, material: Material, opa: OpaCommand) -> Findin
     reasons: dict[str, tuple[str, ...]] = {}
     for tool, examined in context.analysis.tools.items():
         more = [TOO_MANY] if tool in context.given_up else []
-        if examined.gaps or more:
-            reasons["/".join(tool)] = tuple(sorted({*examined.gaps, *more}))
+        gaps = {*examined.gaps, *more}
+        unexamined = {gap for gap in gaps if gap.startswith(NOT_EXAMINED)}
+        if gaps:  # of a tool that is not examined, nothing is sampled
+            reasons["/".join(tool)] = tuple(sorted(unexamined or gaps))
     findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.kind, finding.id))
     return FindingReport(revision=analysis.bundle.revision, findings=tuple(findings), reasons=reasons)
 

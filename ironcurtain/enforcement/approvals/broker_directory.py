@@ -5,6 +5,7 @@ One event loop uses one `ApprovalDirectory`; many programs can share the directo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
@@ -45,10 +46,16 @@ Usable = Callable[[ApprovalRequest], bool]
 
 
 RequestListener = Callable[[ApprovalRequest], None]
+Granted = Callable[[], ApprovalOutcome | None]
+"""Returns the approval for the session that covers a call; None where there is none (yet)."""
 
 
 def _always(_: ApprovalRequest) -> bool:
     return True
+
+
+def _nothing() -> ApprovalOutcome | None:
+    return None
 
 
 def nobody(_: ApprovalRequest) -> None:
@@ -67,6 +74,7 @@ class ApprovalDirectory(Closing):
         self._stamp: tuple[int, float] | None = None
         self._turn: anyio.Event | None = None
         self._swept = store.clock.monotonic()
+        self._running: dict[str, int] = {}
 
     @classmethod
     def open(
@@ -108,6 +116,9 @@ class ApprovalDirectory(Closing):
 
     def close(self) -> None:
         """Close the directory; what waits there stays, for the next program of this session."""
+        for handle in self._running.values():
+            os.close(handle)
+        self._running.clear()
         self._store.place.close()
 
     @property
@@ -119,8 +130,13 @@ class ApprovalDirectory(Closing):
         """Return how many requests of one session are not settled yet."""
         return sum(asked.session == session for asked in self._asked.values())
 
-    async def obtain(self, request: ApprovalRequest, timeout: float) -> ApprovalOutcome:  # noqa: ASYNC109
-        """Ask, wait at most `timeout` seconds, and use the answer if there is one.
+    async def obtain(
+        self,
+        request: ApprovalRequest,
+        timeout: float,  # noqa: ASYNC109
+        granted: Granted = _nothing,
+    ) -> ApprovalOutcome:
+        """Ask, wait at most `timeout` seconds, and use the answer, or what was granted meanwhile.
 
         The whole of what a call has to do: an answer that came before the call was repeated is used at
         once; `pending` means that the same call, repeated, will find it. An outcome other than pending
@@ -129,7 +145,7 @@ class ApprovalDirectory(Closing):
         end = anyio.current_time() + timeout
         try:
             while True:
-                outcome = await self.take(request.binding)
+                outcome = await self.take(request.binding) or granted()
                 if outcome is not None:
                     return outcome
                 id_ = await self.ask(request)
@@ -172,6 +188,8 @@ class ApprovalDirectory(Closing):
             OSError: If the request cannot be written.
         """
         await self._sweep_sometimes()
+        if request.session not in self._running:
+            self._running[request.session] = self._store.run_as(request.session)
         known = self._asked.get(self._by_binding.get(request.binding, ""))
         if known is not None:
             return known.id
@@ -244,6 +262,16 @@ class ApprovalDirectory(Closing):
         """
         asked = self._asked.get(id_)
         return asked is not None and await self._claim(asked, outcome.model_copy(update={"request": id_}))
+
+    async def settle_call(self, binding: str, outcome: ApprovalOutcome) -> None:
+        """Settle what waits for an answer about a call, where nobody has said anything about it.
+
+        Raises:
+            OSError: As `settle`.
+        """
+        asked = self._asked.get(self._by_binding.get(binding, ""))
+        if asked is not None and (await _thread(self._store.outcome, asked)).state is ApprovalState.PENDING:
+            await self.settle(asked.id, outcome)
 
     async def sweep(self) -> None:
         """Settle what is long over and was not asked for again, and remove what nobody needs any more.

@@ -13,6 +13,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Protocol
 
 from ironcurtain.decision.roles import BUILT_IN, NONE
 from ironcurtain.enforcement.approvals.messages import ApprovalChannel, ApprovalRequest, ApprovalStatus
@@ -272,8 +273,24 @@ def _verbs_by_value(resources: Iterable[ResourceDecision]) -> dict[str, list[str
 _RESOURCES = 3
 _VALUE = 160
 _REASON = 60
+_ARGUMENTS = 3
+_ARGUMENT = 40
 _NAME = 60
+_UNAWAITED = "nobody waits; it counts if it is repeated"
 _NAMED_PLAINLY = re.compile(r"[A-Za-z0-9_./:-]+")
+
+
+class _Resource(Protocol):
+    """A resource of a call, as it is asked about or was recorded."""
+
+    @property
+    def at(self) -> str: ...
+
+    @property
+    def also_at(self) -> tuple[str, ...]: ...
+
+    @property
+    def role(self) -> str: ...
 
 
 def rows(status: ApprovalStatus, now: datetime, width: int | None) -> list[str]:
@@ -288,6 +305,7 @@ def rows(status: ApprovalStatus, now: datetime, width: int | None) -> list[str]:
         parts = [status.id, "unreadable", visible(status.problem)]
     else:
         parts = [status.id, f"{_state(status, status.request, now):<10}", *_about(status.request)]
+        parts += [] if status.waits or status.state != "pending" else [_UNAWAITED]
     line = "  ".join(parts)
     if width is None or sum(map(columns_of, line)) <= width:
         return [isolated(line)]
@@ -313,16 +331,43 @@ def _state(status: ApprovalStatus, request: ApprovalRequest, now: datetime) -> s
 
 def _about(request: ApprovalRequest) -> Iterator[str]:
     yield f"{_name(request.server)} {_name(request.tool)}"
-    if resources := resources_of(request, most=_RESOURCES, length=_VALUE):
-        yield resources
-    else:
-        yield "may change something" if request.side_effects else "changes nothing"
+    resources = resources_of(request, most=_RESOURCES, length=_VALUE)
+    others = ", ".join(other_arguments(request.arguments, request.subjects))
+    nothing = "may change something" if request.side_effects else "changes nothing"
+    yield from filter(None, (resources, others) if resources or others else (nothing,))
     clause = f"[{visible(request.clause)}] " if request.clause else ""
     yield clause + quoted(request.reason, _REASON)[1:-1]
     if request.checks:
         yield f"check {', '.join(visible(check.clause) for check in request.checks)}"
     if request.approver is not None:
         yield f"asks {_name(request.approver)}"
+
+
+def other_arguments(
+    arguments: Mapping[str, JsonValue], resources: Iterable[_Resource], *, most: int = _ARGUMENTS
+) -> list[str]:
+    """Return the arguments that tell a call from others of its tool, beside the resources, safe to show."""
+    judged = {place for each in resources for place in (each.at, *each.also_at) if each.role != NONE}
+    ends = [(place, end) for place, end in _ends(dict(arguments), "") if end not in ({}, [])]
+    # What is false or null is mostly what a schema fills in.
+    ends.sort(key=lambda each: (not each[1], not isinstance(each[1], str)))
+    others = [
+        f"{place.removeprefix('/')}={_shortened(end)}"
+        for place, end in ends
+        if not any(f"{_pointer(place)}/".startswith(f"{at}/") for at in judged)
+    ]
+    more = [f"{len(others) - most:,} more"] if len(others) > most else []
+    return [*others[:most], *more]
+
+
+def _pointer(place: str) -> str:
+    return place.replace("[", "/").replace("]", "")
+
+
+def _shortened(end: JsonValue) -> str:
+    if isinstance(end, str):
+        return f'"{cut(in_quotes(end)[1:-1], _ARGUMENT)}"'
+    return cut(json_text.canonical(end).decode(), _ARGUMENT)
 
 
 def _name(name: str) -> str:

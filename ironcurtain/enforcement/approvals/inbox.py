@@ -14,6 +14,8 @@ from ironcurtain.enforcement.approvals.private_directory import Closing, Private
 from ironcurtain.enforcement.approvals.request import Clock, shown_digest
 from ironcurtain.enforcement.approvals.store import CLOCK_TOLERANCE, Names, Store
 from ironcurtain.errors import ApprovalsError, UsageError
+from ironcurtain.system import json_text
+from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 
 if TYPE_CHECKING:
@@ -72,12 +74,20 @@ class ApprovalInbox(Closing):
         return tuple(sorted(names.request - names.done))
 
     def statuses(self) -> tuple[ApprovalStatus, ...]:
-        """Return every request that is not settled, the oldest first, untrusted ones last."""
+        """Return what can be answered, the oldest first, untrusted ones last.
+
+        What nobody waits for is left out where the same call is asked about once more.
+        """
         names = self._names()
         waiting = names.request - names.done
         self._read = {id_: request for id_, request in self._read.items() if id_ in waiting}
         statuses = (self._status(id_, names) for id_ in waiting)
-        return tuple(sorted((status for status in statuses if status is not None), key=_age))
+        found = [status for status in statuses if status is not None and status.state != "expired"]
+        last = {
+            _call(status): status.id for status in sorted(found, key=lambda each: (each.waits, _age(each)))
+        }
+        left = (each for each in found if each.waits or each.id == last[_call(each)])
+        return tuple(sorted(left, key=_age))
 
     def status(self, id_: str) -> ApprovalStatus | None:
         """Return one request; None if there is none of that id, or it is settled."""
@@ -161,7 +171,8 @@ class ApprovalInbox(Closing):
         state: Literal["answered", "expired", "pending"] = "expired" if is_late else "pending"
         if id_ in names.response:
             state = "answered"
-        return ApprovalStatus(id=id_, state=state, shown=shown, request=request)
+        waits = self._store.runs(request.session)
+        return ApprovalStatus(id=id_, state=state, shown=shown, request=request, waits=waits)
 
     def _request(self, id_: str) -> tuple[ApprovalRequest, str] | None:
         """Read a request once: what was sealed under an id never changes."""
@@ -178,6 +189,19 @@ def _may_approve(request: ApprovalRequest, key: PrivateKey | None) -> bool:
     if request.answered_by == "key":
         return key is not None and key.public.id == request.approver_key
     return request.answered_by == "account"
+
+
+def _call(status: ApprovalStatus) -> str:
+    """Return what two requests share that are about the same call, for the same person."""
+    if status.request is None:
+        return status.id
+    asked = status.request
+    about: dict[str, JsonValue] = {
+        "tool": [asked.server, asked.tool, asked.rule, asked.approver],
+        "arguments": asked.arguments,
+        "caller": asked.caller,
+    }
+    return json_text.digest(about)
 
 
 def _age(status: ApprovalStatus) -> tuple[bool, str, str]:

@@ -212,6 +212,7 @@ class ApprovalStatus(Frozen):
 
     Attributes:
         request: None where the request's file cannot be trusted; `problem` then says why.
+        waits: Whether the program that asked still runs, so that somebody waits for the answer.
     """
 
     id: str
@@ -219,6 +220,7 @@ class ApprovalStatus(Frozen):
     problem: str = ""
     shown: Digest | None = None
     request: ApprovalRequest | None = None
+    waits: bool = True
 
 
 class Approvals(Frozen):

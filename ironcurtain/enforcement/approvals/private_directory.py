@@ -18,6 +18,7 @@ from typing import Self
 from ironcurtain.decision.canonical.paths import is_within
 from ironcurtain.enforcement.approvals.messages import Fault
 from ironcurtain.errors import ApprovalsError
+from ironcurtain.system.locks import lock_handle
 from ironcurtain.system.ownership import others_have_access, weakness_above
 from ironcurtain.system.text import visible
 
@@ -26,6 +27,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a FIFO would wait for somebody to write into it.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_HOLD = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -182,6 +184,28 @@ class PrivateDirectory(Closing):
             self.remove(temporary)
         os.fsync(self._descriptor)
         return True
+
+    def hold(self, name: str) -> int:
+        """Lock an entry, making it where it is missing, until the handle that is returned is closed.
+
+        Raises:
+            OSError: If it cannot be opened as a file.
+        """
+        handle = os.open(name, _HOLD, 0o600, dir_fd=self._descriptor)
+        os.utime(handle)
+        lock_handle(handle, shared=True, wait=True)  # whoever looks holds it for a moment
+        return handle
+
+    def is_held(self, name: str) -> bool:
+        """Tell whether some process holds an entry."""
+        try:
+            handle = os.open(name, _READ, dir_fd=self._descriptor)
+        except OSError:
+            return False
+        try:
+            return not lock_handle(handle)
+        finally:
+            os.close(handle)
 
     def remove(self, *names: str) -> None:
         """Remove entries of whatever kind; what is gone, or cannot be removed, is left as it is."""

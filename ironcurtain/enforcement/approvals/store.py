@@ -5,6 +5,7 @@
 | `request-ID.json` | the asking program | a question, sealed |
 | `response-ID.json` | the approver | an answer, sealed; the first one stands |
 | `done-ID.json` | the asking program | settled: whatever else lies there about this id is void |
+| `asking-SESSION` | the asking program | empty, and locked for as long as it runs |
 
 The mark is made before an answer has any effect, and it can be made once: a program that dies in
 between has approved nothing, and no other one can approve it again.
@@ -52,6 +53,7 @@ CLOCK_TOLERANCE = timedelta(seconds=60)
 _MAX_REQUEST = 32 << 20
 _MAX_ANSWER = 64 << 10
 _KEPT_SECONDS = 7 * 86_400.0
+_ASKING = "asking-"
 _NAME = re.compile(r"(request|response|done)-([0-9a-f]{16})\.json")
 
 M = TypeVar("M", bound=BaseModel)
@@ -212,6 +214,18 @@ class Store:
         identity = self._approvers.identities.get(asked.approver)
         return identity is not None and identity.gave(answer)
 
+    def run_as(self, session: str) -> int:
+        """Be known to ask for a session until the handle that is returned is closed.
+
+        Raises:
+            OSError: If that cannot be told.
+        """
+        return self.place.hold(_asking(session))
+
+    def runs(self, session: str) -> bool:
+        """Tell whether a program runs that asks for a session."""
+        return self.place.is_held(_asking(session))
+
     def is_settled(self, id_: str) -> bool:
         """Tell whether a request is settled: whatever else lies there about it is void."""
         return self.place.changed_at(f"done-{id_}.json") is not None
@@ -238,8 +252,9 @@ class Store:
             if self._is_old(name, now):
                 # The mark goes last, so that nothing it voids can come back.
                 self.place.remove(*(f"{kind}-{id_}.json" for kind in ("request", "response", "done")))
-        torn = (name for name in names.others if name.startswith(TEMPORARY))
-        self.place.remove(*(name for name in torn if self._is_old(name, now)))
+        left = (name for name in names.others if name.startswith((TEMPORARY, _ASKING)))
+        old = [name for name in left if self._is_old(name, now)]
+        self.place.remove(*(name for name in old if not self.place.is_held(name)))
 
     def _is_old(self, name: str, now: float) -> bool:
         changed = self.place.changed_at(name)
@@ -287,6 +302,10 @@ class Store:
                 "wrong-seal", "its seal is not ours: it was changed, or somebody else wrote it"
             )
         return digest
+
+
+def _asking(session: str) -> str:
+    return _ASKING + json_text.digest(session).removeprefix("sha256:")[:16]
 
 
 def _digest(model: BaseModel) -> str:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ironcurtain.enforcement.approvals.describe import other_arguments
 from ironcurtain.enforcement.audit.log_paths import LogPaths
 from ironcurtain.enforcement.audit.reader import read_records
 from ironcurtain.enforcement.audit.record_types import (
@@ -209,6 +210,7 @@ def record_line(record: Record) -> str:
 def _decision(record: DecisionRecord) -> str:
     shown = f"{record.verdict.upper()} {visible(record.server)}/{visible(record.tool)}"
     values = [visible(s.value) for s in record.subjects if s.value is not None and s.role != "none"]
+    values += other_arguments(record.arguments or {}, record.subjects)
     asked = ""
     if record.approval is not None:
         by = f" by {visible(record.approval.approver)}" if record.approval.approver else ""

@@ -182,7 +182,7 @@ function pressed(event) {
   else if (event.key === "a") {
     reading();
     const check = one("#read");
-    if (check?.disabled) one("[data-to-the-end]").focus(); else check?.focus();
+    (check?.disabled ? one("[data-to-the-end]") : check?.checked ? one("[data-after-reading]") : check)?.focus();
   }
 }
 

@@ -141,3 +141,20 @@ def test_nothing_is_published_of_which_no_scenario_was_seen(archive: Path, insid
     ended = inside("publish", "shelf", "--bundle", str(archive), "--verify-key", public)
     assert ended.code != 0
     assert not (archive.parent / "shelf").exists()
+
+
+def test_rules_by_hand_are_verified_with_the_scenarios_beside_them(
+    tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`scenarios.yaml` lay beside the bundle, and had to be named; one that was compiled needs its own."""
+    monkeypatch.chdir(tmp_path)
+    policy, annotations = GENERATED / "compiled-policy.json", GENERATED / "tool-annotations.json"
+    made = inside("bundle", "--policy", str(policy), "--annotations", str(annotations), "-o", "policy")
+    assert made.code == 0, made.err
+    shutil.copy(ROOT / "scenarios.yaml", tmp_path)
+    checks = json.loads(inside("verify", "policy", "--format", "json").out)["checks"]
+    (scenarios,) = [each for each in checks if each["name"] == "scenarios"]
+    assert (scenarios["status"], scenarios["summary"]) == ("passed", "146, all come true")
+    shutil.copy(GENERATED / "bundle.tar.gz", tmp_path / "policy.tar.gz")
+    compiled = json.loads(inside("verify", "policy.tar.gz", "--format", "json").out)
+    assert "scenarios" in compiled["unexamined"]

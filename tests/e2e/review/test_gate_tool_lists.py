@@ -48,6 +48,20 @@ def more(tools: list[dict[str, Any]]) -> None:
     tools.append({**tools[0], "name": "zz_wipe"})
 
 
+def test_many_tools_that_changed_alike_are_one_failure(waived: Path, inside: Inside) -> None:
+    """Each of them was a failure of three lines, which differed in a name."""
+    del waived
+
+    def many(tools: list[dict[str, Any]]) -> None:
+        tools += [{**tools[0], "name": f"zz_{number}"} for number in range(15)]
+
+    edited(many)()
+    check = tool_lists(inside("verify", BUNDLE, "--format", "json"))
+    (problem,) = check["problems"]
+    assert problem["message"] == "15 tools of notes are recorded, and unknown to the policy"
+    assert problem["details"] == [", ".join(sorted(f"zz_{number}" for number in range(15)))]
+
+
 @pytest.mark.parametrize(
     ("change", "says", "details"),
     [

@@ -101,8 +101,16 @@ def test_a_server_that_fails_does_not_hide_the_others(inside: Inside, project: P
 
 
 def test_a_server_that_is_not_configured(inside: Inside, project: Path) -> None:
-    ended = inside("drift", "--server", "nots", cwd=project)
-    assert (ended.code, ended.codes) == (2, ["IC1005"])
+    for named in (["--server", "nots"], ["nots"]):
+        ended = inside("drift", *named, cwd=project)
+        assert (ended.code, ended.codes) == (2, ["IC1005"])
+
+
+@pytest.mark.usefixtures("words")
+def test_a_name_is_a_server(inside: Inside, project: Path) -> None:
+    """It was read as a bundle, of which there is none."""
+    ended = inside("drift", "notes", cwd=project)
+    assert (ended.code, ended.out) == (0, "0 tools drifted, 2 as annotated\n"), ended.err
 
 
 @pytest.mark.parametrize("said", ["", "renamed", "told", "gone", "added", "renamed told added"])

@@ -130,6 +130,8 @@ async def tools_of_which_no_call_is_possible_are_hidden(client: Client, _place: 
     assert "fix__fails" not in listed
     assert "fix__read" in listed
     assert (await client.call_tool("fix__fails", {})).is_error
+    refused = await client.call_tool("fix__fails", {"of": "another kind"})
+    assert "Other arguments will not help." in text_of(refused)
 
 
 async def a_person_approves_once(client: Client, place: Place) -> None:
@@ -244,6 +246,27 @@ async def waiting_for_a_person_blocks_nothing_else_and_the_answer_goes_on(
     assert calls_of(place, "remove") == [{"path": f"{place.home}/x"}]
 
 
+async def an_approval_for_the_session_answers_what_waits(client: Client, place: Place) -> None:
+    """Each of the calls that waited had to be approved by itself, though the next one went through."""
+    found: list[Any] = []
+
+    async def remove(name: str) -> None:
+        found.append(await client.call_tool("fix__remove", {"path": f"{place.home}/many/{name}"}))
+
+    def waiting() -> list[ApprovalRequest]:
+        with desk(place) as opened:
+            return [each.request for each in opened.statuses() if each.state == "pending" and each.request]
+
+    async with anyio.create_task_group() as tasks:
+        for name in "abc":
+            tasks.start_soon(remove, name)
+        await until(lambda: len(waiting()) == 3)
+        say(place, waiting()[1], PersonAnswer("approved", scope="session"))
+    assert [each.is_error for each in found] == [False, False, False]
+    assert waiting() == []
+    assert [record["approval"]["state"] for record in place.decisions[-3:]] == ["approved"] * 3
+
+
 async def a_new_policy(client: Client, place: Place) -> None:
     del client
     enforced = place.said.count("now enforced")
@@ -290,6 +313,7 @@ WAITS = {
     visit.__name__: visit
     for visit in (
         waiting_for_a_person_blocks_nothing_else_and_the_answer_goes_on,
+        an_approval_for_the_session_answers_what_waits,
         an_approval_is_void_when_the_tool_has_changed_meanwhile,
         an_approval_is_void_when_the_policy_has_changed_meanwhile,
         a_decision_that_cannot_be_asked_about_is_one_denial,

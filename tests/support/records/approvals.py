@@ -106,7 +106,8 @@ class Rendezvous:
         return self.path / f"request-{id_}.json"
 
     def names(self) -> list[str]:
-        return sorted(entry.name for entry in self.path.iterdir())
+        """Return the names of requests, answers and marks: all but whose asking program runs."""
+        return sorted(each.name for each in self.path.iterdir() if not each.name.startswith("asking-"))
 
     def sealed_answer(self, request: ApprovalRequest, verdict: str = "approved") -> bytes:
         """Have a person answer, and take the answer's file out of the directory again."""

@@ -15,7 +15,12 @@ import anyio
 import mcp_types as types
 
 from ironcurtain.enforcement.approvals.approvers import USER, Approvers
-from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, no_approver
+from ironcurtain.enforcement.approvals.broker_directory import (
+    MAX_OF_SESSION,
+    ApprovalDirectory,
+    Granted,
+    no_approver,
+)
 from ironcurtain.enforcement.approvals.describe import describe
 from ironcurtain.enforcement.approvals.elicitation import elicitation_schema, elicited_outcome
 from ironcurtain.enforcement.approvals.grants import Grant
@@ -61,6 +66,7 @@ class ApprovalBroker:
         self._asking = asking
         self._grants = SessionGrants()
         self._held: dict[str, _HeldApproval] = {}
+        self._shapes: dict[str, Grant] = {}
 
     @property
     def session(self) -> str:
@@ -84,9 +90,14 @@ class ApprovalBroker:
         assert prepared is not None and tool is not None  # noqa: S101, PT018 - else it is denied
         facts = evaluated.decided_facts
         binding = binding_of(decision, prepared, tool, session=self.session, facts=facts)
-        granted = self._grants.covering(decision, prepared, tool)
-        if granted is not None:
-            return ApprovalOutcome(state=ApprovalState.APPROVED, request=granted, scope="session"), binding
+
+        def granted() -> ApprovalOutcome | None:
+            given = self._grants.covering(decision, prepared, tool)
+            approved = ApprovalState.APPROVED
+            return ApprovalOutcome(state=approved, request=given, scope="session") if given else None
+
+        if (covered := granted()) is not None:
+            return covered, binding
         if missing := self._asking.approvers.missing(decision.approvers):
             return _nobody_named(missing[0]), binding
         identities = self._asking.approvers.identities
@@ -102,15 +113,33 @@ class ApprovalBroker:
             )
             for approver in (*(identities[name] for name in decision.approvers),) or (None,)
         ]
-        outcome = await self._obtain_all(requests, client_request)
-        if outcome.approved and outcome.scope == "session":
-            grant = Grant.of(decision, prepared, tool)
-            if isinstance(grant, Grant) and outcome.request is not None:
-                self._grants.add(grant, outcome.request, outcome.until)
+        shape = Grant.of(decision, prepared, tool)
+        if isinstance(shape, Grant):
+            self._shapes |= {request.binding: shape for request in requests}
+            for forgotten in list(self._shapes)[:-MAX_OF_SESSION]:  # what waits is never more
+                del self._shapes[forgotten]
+        outcome = await self._obtain_all(requests, client_request, granted)
+        if outcome.state is not ApprovalState.PENDING:
+            for request in requests:
+                self._shapes.pop(request.binding, None)
+        if outcome.approved and outcome.scope == "session" and isinstance(shape, Grant) and outcome.request:
+            self._grants.add(shape, outcome.request, outcome.until)
+            await self._settle_alike(shape, outcome)
         return outcome, binding
 
+    async def _settle_alike(self, shape: Grant, outcome: ApprovalOutcome) -> None:
+        """Settle what else waits and is of a shape that was approved for the session."""
+        alike = [binding for binding, each in self._shapes.items() if each == shape]
+        for binding in alike:
+            self._shapes.pop(binding, None)
+            if self._directory is not None:
+                await self._directory.settle_call(binding, outcome)
+
     async def _obtain_all(
-        self, requests: Sequence[ApprovalRequest], client_request: ClientRequest | None
+        self,
+        requests: Sequence[ApprovalRequest],
+        client_request: ClientRequest | None,
+        granted: Granted,
     ) -> ApprovalOutcome:
         """Ask one after the other, and use what they said once all have approved."""
         if self._directory is None:
@@ -127,7 +156,8 @@ class ApprovalBroker:
                     if outcome is None and len(requests) > 1 and not self._is_asked_at_client(request):
                         outcome, given = await self._directory.answered(request, patience), left
                     elif outcome is None:
-                        outcome = await self._obtain(request, client_request, self._directory, patience)
+                        asking = self._obtain(request, client_request, self._directory, patience, granted)
+                        outcome = await asking
                     if not outcome.approved:
                         return outcome
                     given[request.binding] = outcome
@@ -159,15 +189,16 @@ class ApprovalBroker:
         client_request: ClientRequest | None,
         directory: ApprovalDirectory,
         patience: float,
+        granted: Granted,
     ) -> ApprovalOutcome:
         if not self._is_asked_at_client(request):
-            return await directory.obtain(request, patience)
+            return await directory.obtain(request, patience, granted)
         if client_request is not None and can(client_request.capabilities, _ELICIT):
-            return await self._elicit(request, client_request, directory, patience)
+            return await self._elicit(request, client_request, directory, patience, granted)
         if request.answered_by == "client":
             reason = f"{visible(request.approver or '')} is asked at the client, and it cannot ask anybody."
             return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason=reason, fault="unknown-approver")
-        return await directory.obtain(request, patience)
+        return await directory.obtain(request, patience, granted)
 
     def _is_asked_at_client(self, request: ApprovalRequest) -> bool:
         """Tell whether the client's person is asked: an approval of theirs is no other approver's."""
@@ -182,6 +213,7 @@ class ApprovalBroker:
         client_request: ClientRequest,
         directory: ApprovalDirectory,
         patience: float,
+        granted: Granted,
     ) -> ApprovalOutcome:
         """Ask at the client; whoever answers first, there or in the directory, settles the request."""
         try:
@@ -193,7 +225,7 @@ class ApprovalBroker:
                 outcome = await _answer(request, client_request)
                 if outcome is not None and await directory.settle(id_, outcome):
                     return outcome.model_copy(update={"request": id_})
-            settled = await directory.take(request.binding)
+            settled = await directory.take(request.binding) or granted()
         except (ApprovalsError, OSError) as error:
             return no_approver(error)
         return settled or ApprovalOutcome(

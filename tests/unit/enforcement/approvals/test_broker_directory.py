@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import pytest
 from support.records.approvals import Hands, Rendezvous, summary, written
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory
+from ironcurtain.enforcement.approvals.describe import rows
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalRequest, ApprovalState
-from ironcurtain.enforcement.approvals.request import Clock
+from ironcurtain.enforcement.approvals.request import ANSWER_SECONDS, Clock
 
 pytestmark = pytest.mark.anyio
 LONG = 60.0
@@ -179,6 +180,37 @@ async def test_a_restarted_program_loses_nothing(place: Rendezvous) -> None:
         assert summary(await directory.take(approved.binding)) == ("approved", None)
         assert await directory.take(used.binding) is None
         assert await directory.ask(written("/srv/1")) == unanswered.id
+
+
+async def test_what_nobody_waits_for_is_marked_and_joined_to_the_same_call(place: Rendezvous) -> None:
+    """A request of a program that had ended looked like any other, as often as the call was asked about."""
+    with place.open() as directory:
+        for session in ("one", "two", "three"):
+            await directory.ask(written(session=session))
+        with place.desk() as desk:
+            assert [each.waits for each in desk.statuses()] == [True, True, True]
+    with place.desk() as desk:
+        (gone,) = desk.statuses()  # three programs asked about one call, and none of them runs
+        assert (gone.state, gone.waits) == ("pending", False)
+        (line,) = rows(gone, datetime.now(UTC), None)
+        assert "nobody waits; it counts if it is repeated" in line
+    with place.open() as directory, place.desk() as desk:
+        new = await directory.ask(written(session="four"))
+        other = await directory.ask(written("/srv/other", session="four"))
+        assert [(each.id, each.waits) for each in desk.statuses()] == [(new, True), (other, True)]
+
+
+async def test_what_is_over_is_listed_no_more(tmp_path: Path) -> None:
+    hands = Hands()
+    place = Rendezvous(tmp_path, hands.clock)
+    with place.open() as directory:
+        request = written(clock=hands.clock)
+        await directory.ask(request)
+        with place.desk() as desk:
+            assert [each.id for each in desk.statuses()] == [request.id]
+            hands.pass_time(ANSWER_SECONDS + 1)
+            assert desk.statuses() == ()
+            assert desk.status(request.id) is not None
 
 
 async def test_settled_another_way(place: Rendezvous) -> None:

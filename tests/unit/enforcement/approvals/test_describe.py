@@ -126,6 +126,16 @@ def test_a_row_says_what_the_call_is_about_in_one_wide_line() -> None:
     assert line.startswith(f'{request.id}  9:42 left   s write_file  changes "/srv/docs/a.txt"  ')
 
 
+def test_a_row_shows_the_arguments_that_tell_calls_apart() -> None:
+    """It said of a call without resources that it may change something, and of two calls the same."""
+    request = judge(POLICY, RULES, "keep", {"value": {"title": "Milk", "tags": ["a", "b"], "n": 1}}).request()
+    [line] = row_of(request, None)
+    assert '  value/title="Milk", value/tags[0]="a", value/tags[1]="b", 1 more  ' in line
+    [line] = row_of(written("/srv/docs/a.txt", content="x" * 200), None)
+    assert f'  changes "/srv/docs/a.txt"  content="{"x" * 19}' in line
+    assert "x" * 50 not in line
+
+
 def test_a_narrow_row_breaks_between_its_parts() -> None:
     request = written("/srv/docs/a.txt")
     lines = row_of(request, 50)
@@ -175,7 +185,8 @@ def test_resources_stand_in_a_row_in_canonical_form(subjects: list[ResourceDecis
 )
 def test_a_call_that_names_nothing(side_effects: bool, said: str) -> None:
     nothing = subject("none", "")
-    assert f"  {said}  " in row_of(about(nothing, side_effects=side_effects), None)[0]
+    asked_about = about(nothing, side_effects=side_effects, arguments={})
+    assert f"  {said}  " in row_of(asked_about, None)[0]
 
 
 def test_a_name_that_looks_like_columns_is_quoted() -> None:
