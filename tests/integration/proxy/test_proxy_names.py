@@ -41,6 +41,25 @@ def test_a_tool_with_a_name_of_ninety_characters(tmp_path: Path) -> None:
     assert [sent["tool"] for sent in place.sent()] == [*TOOLS, "t", LONG]
 
 
+def test_a_page_of_an_app_calls_a_tool_by_its_own_name(tmp_path: Path) -> None:
+    place = NamedTools(tmp_path, {"fix": ["refresh", "both", "secret"], "two": ["both"]}, ("secret",))
+
+    async def story() -> None:
+        async with place.client() as client:
+            assert text_of(await client.call_tool("refresh")) == "refresh"
+            assert (place.decisions[-1]["server"], place.decisions[-1]["tool"]) == ("fix", "refresh")
+            for name in ("both", "secret", "neither"):
+                assert (await client.call_tool(name)).is_error
+
+    anyio.run(story)
+    assert [sent["tool"] for sent in place.sent()] == ["refresh"]
+    assert [record["rule"] for record in place.decisions[1:]] == [
+        "structural-unknown-tool",
+        "denied",
+        "structural-unknown-tool",
+    ]
+
+
 def test_a_session_tells_people_the_name_that_a_tool_really_has(
     tmp_path: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

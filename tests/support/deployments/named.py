@@ -24,7 +24,7 @@ class NamedTools(Place):
     def __init__(self, root: Path, tools: dict[str, list[str]], denied: tuple[str, ...] = ()) -> None:
         super().__init__(root, {server: [named_server.__file__, *names] for server, names in tools.items()})
         made = [rule("denied", "deny", tool=list(denied))] if denied else []
-        made += [rule("all", "allow", tool=[name for each in tools.values() for name in each])]
+        made += [rule("all", "allow", tool=sorted({name for each in tools.values() for name in each}))]
         annotated = {server: [_annotated(name) for name in names] for server, names in tools.items()}
         self.bundle = write_bundle(root, annotated, made)
 
