@@ -110,7 +110,7 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
     \b
     Exit: 0 shown, 1 it is gone or cannot be trusted, 2 wrong id, directory or key.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.approvals.describe import describe
+    from ironcurtain.enforcement.approvals.describe import UNAWAITED, describe
 
     with ExitStack() as stack:
         inbox = _inbox(stack, directory, key)
@@ -121,7 +121,8 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
         print_json(status)
     else:
         click.echo(describe(status.request, width=_size(sys.stdout).columns), nl=False)
-        click.echo(f"  state: {status.state}")
+        waits = status.waits or status.state != "pending"
+        click.echo(f"  state: {status.state}{'' if waits else f' ({UNAWAITED})'}")
     return Exit.YES
 
 

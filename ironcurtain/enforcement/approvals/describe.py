@@ -276,7 +276,7 @@ _REASON = 60
 _ARGUMENTS = 3
 _ARGUMENT = 40
 _NAME = 60
-_UNAWAITED = "nobody waits; it counts if it is repeated"
+UNAWAITED = "nobody waits; it counts if it is repeated"
 _NAMED_PLAINLY = re.compile(r"[A-Za-z0-9_./:-]+")
 
 
@@ -305,7 +305,7 @@ def rows(status: ApprovalStatus, now: datetime, width: int | None) -> list[str]:
         parts = [status.id, "unreadable", visible(status.problem)]
     else:
         parts = [status.id, f"{_state(status, status.request, now):<10}", *_about(status.request)]
-        parts += [] if status.waits or status.state != "pending" else [_UNAWAITED]
+        parts += [] if status.waits or status.state != "pending" else [UNAWAITED]
     line = "  ".join(parts)
     if width is None or sum(map(columns_of, line)) <= width:
         return [isolated(line)]
