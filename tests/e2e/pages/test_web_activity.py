@@ -117,6 +117,7 @@ def test_filters_leave_what_they_name_and_the_chart_counts_that(opened: Page) ->
     expect(opened).to_have_url(re.compile("verdict=deny"))
     expect(rows(opened)).to_have_count(1)
     expect(opened.locator("#chart rect")).to_have_count(1)
+    expect(opened.locator("#chart .legend")).to_contain_text("allow escalate deny")
     opened.get_by_text("As a table").click()
     expect(opened.locator("#chart-table tbody td")).to_have_text(["0", "0", "1"])
     opened.locator("select[name=verdict]").select_option("escalate")
