@@ -160,7 +160,7 @@ def _value(value: JsonValue) -> str:
 
 
 def _on_one_line(pointer: tuple[str, ...], name: str, value: dict[str, JsonValue]) -> str:
-    return f"{'.'.join((*pointer, name))} = {_value(value)}"
+    return f"{name} = {_value(value)} (in [{'.'.join(pointer)}])"
 
 
 TOML = Syntax("TOML", _read, _collapsed, _expanded, _written, _on_one_line)

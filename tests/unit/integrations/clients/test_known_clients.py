@@ -189,9 +189,9 @@ def test_servers_of_the_client_itself_are_left_to_it() -> None:
         (
             "codex",
             '[mcp_servers]\nfiles = { command = "mcp-files" }\n',
-            'mcp_servers.ironcurtain = { command = "',
+            'ironcurtain = { command = "',
         ),
-        ("codex", 'mcp_servers.files.command = "mcp-files"\n', 'mcp_servers.ironcurtain = { command = "'),
+        ("codex", 'mcp_servers.files.command = "mcp-files"\n', 'ironcurtain = { command = "'),
         (
             "goose",
             "extensions: {files: {type: stdio, name: files, cmd: mcp-files}}\n",
