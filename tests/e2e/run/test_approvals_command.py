@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -366,6 +369,8 @@ def test_approving_needs_a_terminal_or_yes(place: Rendezvous) -> None:
 def terminal(place: Rendezvous, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Run the command in a terminal; yield the process and the terminal's other end."""
     ours, theirs = pty.openpty()
+    if "--watch" in arguments:  # a request takes two pages
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 18, 80, 0, 0))
     command = [*PROGRAM, "approvals", *arguments, "--dir", str(place.path), "--key", str(place.key)]
     try:
         with subprocess.Popen(
