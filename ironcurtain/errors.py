@@ -288,6 +288,10 @@ class ServerFailedError(NoAnswerError, code="IC3201"):
     """An MCP server did not start, died, or answered something that is no tool list."""
 
 
+class ContainedServerError(ServerFailedError):
+    """An MCP server ended at its start, and what its sandbox keeps from it is the likely cause."""
+
+
 class SandboxMissingError(NoAnswerError, code="IC3202"):
     """Servers cannot be contained on this machine, and the configuration demands that they are."""
 

@@ -173,6 +173,11 @@ def user_directory() -> Path:
     return Path(os.environ.get("IRONCURTAIN_HOME") or Path.home() / CONFIGURATION_DIRECTORY)
 
 
+def clients_directory() -> Path:
+    """Return where the servers' files of wrapped clients are, a directory for each client's file."""
+    return user_directory() / "clients"
+
+
 def status_directory() -> Path:
     """Return where running proxies tell of themselves, in `SESSION.json` each."""
     return user_directory() / "status"

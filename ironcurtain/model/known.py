@@ -40,6 +40,7 @@ class KnownServer(Frozen):
     Attributes:
         versions: Versions whose tool lists were recorded, oldest first: `lists/<server>-<version>.json`. One
             that lists otherwise beside other versions of its libraries is there again, as `<version>~2`.
+        data: Variables that name what it keeps for itself, each with a path in its data directory.
         contained_if: What has to hold of how the server is started before one of its tools is contained.
         roles: The identifier roles that its annotations use beside the built-in ones.
         tools: Annotations by the digest of the tool; none is ever taken out, so that what was annotated by
@@ -52,6 +53,7 @@ class KnownServer(Frozen):
     versions: tuple[str, ...] = Field(min_length=1)
     start: KnownStart = Field(default_factory=KnownStart)
     varying: Varying | None = None
+    data: dict[str, str] = Field(default_factory=dict)
     contained_if: str = ""
     roles: tuple[IdentifierRole, ...] = ()
     tools: tuple[ToolAnnotation, ...]

@@ -77,12 +77,16 @@ class LastWords:
         """Take the reason of its end."""
         self._end = self._end or why
 
+    @property
+    def shown(self) -> str:
+        """The lines, as a sentence."""
+        return f"It last wrote: {' | '.join(self._lines).rstrip('.')}." if self._lines else _WORDLESS
+
     def failed(self, name: str, what: str) -> ServerFailedError:
         """Make the error for the server: what the reader of it saw, or else why it was ended."""
-        hint = f"It last wrote: {' | '.join(self._lines).rstrip('.')}." if self._lines else _WORDLESS
         if self._end and self._end != _PLAIN_END:
             what = f"failed: {self._end}"
-        return ServerFailedError(f"the server {what}", where=name, hint=hint)
+        return ServerFailedError(f"the server {what}", where=name, hint=self.shown)
 
 
 def first_of(error: BaseException) -> BaseException:

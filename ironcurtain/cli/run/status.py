@@ -73,6 +73,7 @@ def _lines(proxy: ProxyStatus) -> Iterator[str]:
     for server in proxy.servers:
         yield f"  {_server(server)}"
         yield from (f"    {sentence}" for sentence in server.withheld)
+        yield from (f"    its sandbox refused: {sentence}" for sentence in server.refused)
 
 
 def _server(server: ServerStatus) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -13,7 +14,7 @@ import click
 
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options.options import FORMAT, OPA, DeploymentOptions, PolicyOptions, trust_options
-from ironcurtain.errors import Exit, UsageError
+from ironcurtain.errors import Exit, IronCurtainError, UsageError
 from ironcurtain.system.extras import need
 from ironcurtain.system.text import printable, quoted, visible
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ironcurtain.integrations.clients.wrap import ProxyCommand
     from ironcurtain.model.known import KnownServer
     from ironcurtain.policy import Policy
+    from ironcurtain.servers.config import ServerConfig
     from ironcurtain.system.frozen import JsonValue
 
 CLIENT = click.argument("client", metavar="CLIENT|FILE")
@@ -130,6 +132,7 @@ def command(
             dry_run=dry_run,
             fetch=fetch_aloud,
             tools=tools,
+            start=partial(_failing, policy, Path(_named(bundle)), deployment["sandbox"]),
         )
         notes = (*report.notes, *_of_policy(policy, report, known), *_disagreeing(policy, report))
         notes = (*notes, *([_FOLLOWS.format(client=place.client)] if follows else []))
@@ -184,6 +187,17 @@ def _named(bundle: str | None) -> str:
     if bundle is None:
         raise no_bundle()
     return bundle
+
+
+def _failing(
+    policy: Policy, bundle: Path, sandbox: str | None, config: ServerConfig
+) -> Mapping[str, Sequence[IronCurtainError]]:
+    """Start servers once, as the proxy will; return by name what is wrong with those that fail."""
+    from ironcurtain.cli.run.fetching import say
+    from ironcurtain.enforcement.proxy.surroundings import failing_as_proxied
+
+    click.echo(f"starting once, as the proxy will: {visible(', '.join(config.servers))} ...", err=True)
+    return failing_as_proxied(policy.bundle, bundle, config, say, sandbox=sandbox)
 
 
 def _of_policy(policy: Policy, report: ClientReport, reviewed: Mapping[str, KnownServer]) -> Iterator[str]:

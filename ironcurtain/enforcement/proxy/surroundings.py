@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from ironcurtain.bundle.archive import Bundle
@@ -20,6 +21,7 @@ from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.on_this_machine import load_on_this_machine
 from ironcurtain.decision.rule_scope import can_apply
 from ironcurtain.enforcement.proxy.options import own_places
+from ironcurtain.enforcement.sandbox.data_directory import data_place
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.enforcement.sandbox.reach.reach import NOTHING, Reach, reach_of, reaches
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
@@ -33,6 +35,7 @@ from ironcurtain.settings import user_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.kept_results import keep, read_kept
+from ironcurtain.system.structs import replace
 
 
 def sandbox_inputs(
@@ -68,6 +71,7 @@ def sandbox_inputs(
         configuration=(*config.files, *files, *origin(bundle, ())),
         reaches=reached,
         asked=asked,
+        data=partial(data_place, config.path),
     )
 
 
@@ -186,6 +190,36 @@ def list_as_proxied(
         SandboxMissingError: If servers have to be contained and cannot be.
         IronCurtainError: If the policy cannot be used with these directories.
     """
+    inputs, roots = _around(bundle, place, config, sandbox)
+    launcher = contained_launcher(say, lambda _: inputs)
+    if not was_enforced(config, bundle.revision) and _opens_more(config, inputs):
+        say(NARROWER)
+        launcher = contained_launcher(say)
+    return list_reachable(config, launcher, only=only, timeout=timeout, roots_of=roots)
+
+
+def failing_as_proxied(
+    bundle: Bundle,
+    place: Path,
+    config: ServerConfig,
+    say: Callable[[str], None],
+    *,
+    sandbox: str | Path | None,
+) -> dict[str, list[IronCurtainError]]:
+    """Start servers that have a command, each, as `list_as_proxied` does; return what is wrong, by name.
+
+    A person has just asked for the policy to be enforced with them: their sandboxes are those of the proxy,
+    but for what they keep.
+    """
+    inputs, roots = _around(bundle, place, config, sandbox)
+    launcher = contained_launcher(say, lambda _: replace(inputs, data=None))
+    return list_reachable(config, launcher, roots_of=roots)[1]
+
+
+def _around(
+    bundle: Bundle, place: Path, config: ServerConfig, sandbox: str | Path | None
+) -> tuple[SandboxInputs, Callable[[str], Roots]]:
+    """Return what sandboxes behind the proxy are made from, and the roots of servers."""
     home = str(Path.home())
     protected = (place, *config.own, *own_places())
     loaded = load_on_this_machine(
@@ -199,13 +233,9 @@ def list_as_proxied(
     )
     content = loaded.content
     inputs = sandbox_inputs(config, content, loaded.deployment, bundle=place)
-    launcher = contained_launcher(say, lambda _: inputs)
-    if not was_enforced(config, bundle.revision) and _opens_more(config, inputs):
-        say(NARROWER)
-        launcher = contained_launcher(say)
 
     def roots(server: str) -> Roots:
         paths = roots_of(content, loaded, server)
         return [{"uri": PurePosixPath(path).as_uri(), "name": path} for path in paths]
 
-    return list_reachable(config, launcher, only=only, timeout=timeout, roots_of=roots)
+    return inputs, roots

@@ -15,12 +15,15 @@ import re
 import secrets
 import shlex
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
+import anyio
+from anyio import to_thread
 from pydantic import TypeAdapter
 
+from ironcurtain.enforcement.sandbox.data_directory import DataDirectory
 from ironcurtain.enforcement.sandbox.profile import Profile
 from ironcurtain.enforcement.sandbox.programs import Programs
 from ironcurtain.enforcement.sandbox.reach.repositories import is_same_with_commondir
@@ -31,7 +34,7 @@ from ironcurtain.system.files import read_regular
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.private_runtime import runtime_directory
 from ironcurtain.system.structs import Struct
-from ironcurtain.system.text import quoted
+from ironcurtain.system.text import quoted, visible
 
 _RUNNER = Path(__file__).with_name("run.mjs")
 _OPEN = ("own", "here", "tmp")
@@ -39,7 +42,8 @@ _OPEN = ("own", "here", "tmp")
 _BWRAP = """#!/bin/sh
 # bubblewrap leaves the system's settings open to root; a root user of the sandbox could change them.
 # The names and sizes of the user's keys are none of its business.
-# Where the server starts is there, though what is around it may be hidden; what is hidden takes no files.
+# Where the server starts is there, and what its entry names, though what is around it may be hidden; what is
+# hidden takes no files.
 open=yes
 for word; do
   shift
@@ -47,7 +51,7 @@ for word; do
     for keys in /proc/keys /proc/key-users; do
       if [ -e "$keys" ]; then set -- "$@" --ro-bind /dev/null "$keys"; fi
     done
-    set -- "$@" --ro-bind /proc/sys /proc/sys --dir {directory} {sealed}
+    set -- "$@" --ro-bind /proc/sys /proc/sys --dir {directory} {named} {sealed}
     open=no
   fi
   set -- "$@" "$word"
@@ -77,9 +81,21 @@ class ContainedStart(Struct):
 
 @contextmanager
 def contained(
-    start: ServerStart, profile: Profile, programs: Programs, *, strict: bool = True
+    start: ServerStart,
+    profile: Profile,
+    programs: Programs,
+    data: DataDirectory | None = None,
+    *,
+    strict: bool = True,
 ) -> Iterator[ContainedStart]:
     """Make what a contained start needs; remove it when the server has ended.
+
+    Args:
+        start: How the server is started without a sandbox.
+        profile: What its sandbox lets it do.
+        programs: What that is made of.
+        data: Where its home is; None leaves it where it is.
+        strict: Whether nothing is started where a probe is not held.
 
     Raises:
         FileError, OSError: If the private files cannot be made.
@@ -90,7 +106,12 @@ def contained(
         for name in _OPEN:
             (workspace / name).mkdir(mode=0o700)
         directory = Path(start.cwd or Path.cwd())
-        settings = _settings(workspace, profile, standing, programs, directory)
+        written = [workspace / "tmp"]
+        if data is not None:
+            place = data.place or workspace / "tmp" / "home"
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            start, written = data.moved(place), [*written, place]
+        settings = _settings(workspace, profile, standing, programs, directory, written)
         write_private(workspace / "settings.json", json.dumps(settings))
         write_private(workspace / "secret", secrets.token_hex(16))
         write_private(workspace / "report", "")
@@ -107,6 +128,23 @@ def contained(
             workspace / "report",
             tuple(standing),
         )
+
+
+@asynccontextmanager
+async def contained_in_thread(
+    start: ServerStart, profile: Profile, programs: Programs, data: DataDirectory | None, *, strict: bool
+) -> AsyncIterator[ContainedStart]:
+    """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
+    made = contained(start, profile, programs, data, strict=strict)
+    try:
+        inside = await to_thread.run_sync(made.__enter__)
+    except OSError as error:
+        raise ServerFailedError(f"its sandbox cannot be prepared: {visible(str(error))}") from error
+    try:
+        yield inside
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(made.__exit__, None, None, None)
 
 
 def _our_environment(start: ServerStart, workspace: Path, programs: Programs) -> dict[str, str]:
@@ -139,7 +177,12 @@ def _environment(start: ServerStart) -> str:
 
 
 def _settings(
-    workspace: Path, profile: Profile, standing: list[Path], programs: Programs, directory: Path
+    workspace: Path,
+    profile: Profile,
+    standing: list[Path],
+    programs: Programs,
+    directory: Path,
+    written: list[Path],
 ) -> dict[str, JsonValue]:
     """Return the runtime's whole configuration: of what is ours a server sees its own part alone."""
     settings: dict[str, JsonValue] = {
@@ -149,8 +192,8 @@ def _settings(
         },
         "filesystem": {
             "denyRead": _literals([*profile.deny_read, runtime_directory()]),
-            "allowRead": _literals([*profile.allow_read, *(workspace / name for name in _OPEN)]),
-            "allowWrite": _literals([*profile.allow_write, workspace / "tmp"]),
+            "allowRead": _literals([*profile.allow_read, *(workspace / name for name in _OPEN), *written]),
+            "allowWrite": _literals([*profile.allow_write, *written]),
             "denyWrite": _literals(standing or profile.deny_write),
         },
     }
@@ -159,6 +202,7 @@ def _settings(
         made = _BWRAP.format(
             bwrap=shlex.quote(programs.bwrap),
             directory=shlex.quote(str(directory)),
+            named=shlex.join(word for path in profile.named for word in ("--dir", str(path))),
             sealed=shlex.join(word for path in profile.sealed for word in ("--remount-ro", str(path))),
             environment=shlex.quote(str(workspace / "environment")),
         )

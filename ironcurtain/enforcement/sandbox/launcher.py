@@ -16,7 +16,8 @@ What always holds:
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -25,13 +26,17 @@ import anyio
 from anyio import to_thread
 
 from ironcurtain.decision.canonical.resources import Resource
-from ironcurtain.enforcement.sandbox.contained_process import ContainedStart, contained
+from ironcurtain.enforcement.sandbox.contained_process import contained_in_thread
+from ironcurtain.enforcement.sandbox.data_directory import DataDirectory, data_directory
 from ironcurtain.enforcement.sandbox.limits import Mounts, SandboxLimits, beyond, widened
 from ironcurtain.enforcement.sandbox.profile import Profile, SandboxInputs, build_profile
-from ironcurtain.enforcement.sandbox.programs import Programs, ProgramSurvey, program_places, survey
+from ironcurtain.enforcement.sandbox.programs import ProgramSurvey, survey
 from ironcurtain.enforcement.sandbox.reach.opened import NewRepositories, RepositoryWatch
 from ironcurtain.enforcement.sandbox.reach.reach import Reach
 from ironcurtain.enforcement.sandbox.report import Observation, offer, offer_for
+from ironcurtain.enforcement.sandbox.server_program import named_directories, program_places
+from ironcurtain.enforcement.sandbox.start_failure import EndedStart, StartFailure
+from ironcurtain.enforcement.sandbox.uncontained import reachable, without_reachable
 from ironcurtain.enforcement.sandbox.watch import UNSTARTED, Confinement, SandboxWatch, Tell
 from ironcurtain.errors import SandboxMissingError, ServerFailedError
 from ironcurtain.servers.config import ServerConfig
@@ -40,12 +45,12 @@ from ironcurtain.servers.connect import parameters
 from ironcurtain.servers.launching import Open
 from ironcurtain.servers.server_process import ServerProcess, ServerStart
 from ironcurtain.system.background import Once
-from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.structs import Struct, replace
-from ironcurtain.system.text import quoted, visible
+from ironcurtain.system.text import visible
 
 S = TypeVar("S")
 
+_LAST_WORDS = 20
 _LOOK = 2.0
 _REST = 100
 """How much longer than a look for new repositories the rest after it is."""
@@ -57,10 +62,11 @@ class SandboxLauncher:
     def __init__(self, config: ServerConfig, inputs: SandboxInputs, found: ProgramSurvey) -> None:
         """Take a survey that the policy is content with; see `open`."""
         self._config, self._inputs, self._found = config, inputs, found
-        self._reachable = _reachable(config, inputs)
+        self._reachable = reachable(config, inputs)
         self._states: dict[str, Confinement] = {}
         self._watched: dict[str, SandboxWatch] = {}
         self._limits: dict[str, SandboxLimits] = {}
+        self._ended: dict[str, EndedStart] = {}
         self._makers: dict[SandboxWatch, tuple[Path, ...]] = {}
         self._told = NewRepositories()
         self._programs = Once(self._places_of_programs)
@@ -75,7 +81,7 @@ class SandboxLauncher:
         """
         if not any(each.command and each.sandbox is not False for each in config.servers.values()):
             return cls(config, inputs, ProgramSurvey(None))
-        needs = survey(config.sandbox.program, near=config.directory, reachable=_reachable(config, inputs))
+        needs = survey(config.sandbox.program, near=config.directory, reachable=reachable(config, inputs))
         if needs.programs is None and config.sandbox.policy == "enforce":
             raise SandboxMissingError(
                 needs.sentence,
@@ -192,6 +198,16 @@ class SandboxLauncher:
             asked = Mounts.of(build_profile(name, server, inputs.when_asked(), programs, runtime))
         return profile, SandboxLimits(usual, asked)
 
+    def readable(self, name: str, places: Sequence[str]) -> list[str]:
+        """Return those of some places that a server will see."""
+        return [place for place in places if Mounts.of(self._profile(name)[0]).can_read(place)]
+
+    def _data(self, name: str, start: ServerStart) -> DataDirectory | None:
+        """Return where a server has its home."""
+        inputs = self._inputs
+        place = inputs.data(name) if inputs.data is not None else None
+        return data_directory(self._config.servers[name], start, inputs.directory, Path(self._home), place)
+
     def _places_of_programs(self) -> frozenset[Path]:
         """Return where the programs of all servers and the sandbox's own lie."""
         started = [each for each in self._config.servers.values() if each.command]
@@ -270,11 +286,32 @@ class SandboxLauncher:
             watch = started.watch
             await stack.enter_async_context(self._watching(name, started, watch, tell))
 
+            words: deque[str] = deque(maxlen=_LAST_WORDS)
+
+            def spoke(line: str) -> None:
+                words.append(line)
+                on_words(line)
+
             def ended(why: str) -> None:
                 watch.take()
+                if not watch.refused:
+                    self._ended[name] = self._end(name, started, words, watch.violations)
                 on_end(watch.refused or why)
 
-            yield await stack.enter_async_context(opened(started.process, on_words, ended))
+            self._ended.pop(name, None)
+            yield await stack.enter_async_context(opened(started.process, spoke, ended))
+
+    def _end(
+        self, name: str, started: _Started, words: Sequence[str], violations: Sequence[str]
+    ) -> EndedStart:
+        assert started.limits is not None  # noqa: S101 - it is contained
+        inputs, file, mounts = self._inputs, self._config.path, started.limits.usual
+        named = named_directories(self._config.servers[name], inputs.directory, inputs.home)
+        return EndedStart(name, file, self._home, mounts, named, words, violations, bool(inputs.asked))
+
+    def why_ended(self, name: str) -> StartFailure | None:
+        """Return what its sandbox probably had to do with it that a server has ended, None where nothing."""
+        return self._ended[name].failure() if name in self._ended else None
 
     async def _started(self, name: str, start: ServerStart | None, stack: AsyncExitStack) -> _Started:
         if start is not None or name not in self._early:
@@ -289,12 +326,14 @@ class SandboxLauncher:
         if start is None:
             start = await to_thread.run_sync(parameters, name, self._config)
         if reason or programs is None:
-            process = await ServerProcess.start(_without_reachable(start, self._reachable))
+            process = await ServerProcess.start(without_reachable(start, self._reachable))
             stack.push_async_callback(process.stop)
             return _Started(process)
         profile, limits = await to_thread.run_sync(self._profile, name)
         strict = self._config.sandbox.policy == "enforce"
-        inside = await stack.enter_async_context(_inside(start, profile, programs, strict=strict))
+        data = None if profile.shows_settings else await to_thread.run_sync(self._data, name, start)
+        made = contained_in_thread(start, profile, programs, data, strict=strict)
+        inside = await stack.enter_async_context(made)
         planted = await to_thread.run_sync(RepositoryWatch, tuple(map(Path, limits.usual.writable)))
         watch = SandboxWatch(name, inside, self._states, self._inputs.home)
         process = await ServerProcess.start(inside.start)
@@ -343,45 +382,6 @@ class SandboxLauncher:
         if server.sandbox is False:
             return "the configuration says so"
         return "" if self._found.programs is not None else self._found.sentence
-
-
-def _reachable(config: ServerConfig, inputs: SandboxInputs) -> tuple[Path, ...]:
-    session = (Path(os.path.realpath(inputs.workspace)),) if inputs.workspace else ()
-    return (*session, *config.writable(inputs.home))
-
-
-def _without_reachable(start: ServerStart, reachable: tuple[Path, ...]) -> ServerStart:
-    """Return an uncontained start that runs nothing by name from where tools and servers can write.
-
-    Raises:
-        ServerFailedError: If its program is only there.
-    """
-    environment = start.env or {}
-    search = ProgramSearch(environment.get("PATH", os.defpath), reachable)
-    program = Path(start.command) if "/" in start.command else search.find(start.command)
-    if program is None:
-        raise ServerFailedError(
-            f"the command {quoted(start.command)} {search.passed_over(start.command) or 'was not found'}",
-            hint="Write its absolute path, or install it outside the sandbox.",
-        )
-    return replace(start, command=str(program), env={**environment, "PATH": search.safe_path()})
-
-
-@asynccontextmanager
-async def _inside(
-    start: ServerStart, profile: Profile, programs: Programs, *, strict: bool
-) -> AsyncIterator[ContainedStart]:
-    """`contained`, in threads: it waits for other processes, and removes whatever the server has left."""
-    made = contained(start, profile, programs, strict=strict)
-    try:
-        inside = await to_thread.run_sync(made.__enter__)
-    except OSError as error:
-        raise ServerFailedError(f"its sandbox cannot be prepared: {visible(str(error))}") from error
-    try:
-        yield inside
-    finally:
-        with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(made.__exit__, None, None, None)
 
 
 class _Started(Struct):

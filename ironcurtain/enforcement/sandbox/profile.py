@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ironcurtain.decision.protected_paths import GIT_DIRECTORY
-from ironcurtain.enforcement.sandbox.programs import program_places
 from ironcurtain.enforcement.sandbox.reach.opened import Kept, Opened, is_in, opened_by, personal_places
 from ironcurtain.enforcement.sandbox.reach.reach import WITHOUT_POLICY, Reach
 from ironcurtain.enforcement.sandbox.reach.repositories import closed_to_strangers, code_of_repositories
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins
+from ironcurtain.enforcement.sandbox.server_program import named_directories, program_places
 from ironcurtain.errors import ServerConfigError
 from ironcurtain.servers.config import real_paths
 from ironcurtain.servers.config_model import FilesystemSettings, SandboxSettings, Server
@@ -44,6 +44,7 @@ class SandboxInputs(Struct):
             it. No server can read it.
         reaches: By server, what it reaches: where calls are enforced, what rules could allow.
         asked: By server, what rules could allow or have a person asked about; `reaches` where it is missing.
+        data: Returns where a server's data directory is; None gives each start an empty one.
         hidden: What is hidden beside, unless something opens it.
         held: What is not written beside.
         directory: What relative paths of the configuration start from.
@@ -59,6 +60,7 @@ class SandboxInputs(Struct):
     configuration: tuple[Path, ...] = ()
     reaches: Mapping[str, Reach] = field(default_factory=dict)
     asked: Mapping[str, Reach] = field(default_factory=dict)
+    data: Callable[[str], Path] | None = None
     hidden: tuple[Path, ...] = ()
     held: tuple[Path, ...] = ()
 
@@ -89,6 +91,10 @@ class Profile(Struct):
         git_files: What of that git reads as files, there or not.
         allowed_domains: Hosts that can be contacted, `*.` for subdomains, some with a port.
         denied_domains: Those of these that cannot.
+        named: Hidden directories that the server's entry names: they are shown, empty and read-only, since a
+            server may end where what it is started for is not there.
+        shows_settings: Whether something is shown or open that is hidden in the home (`~/.NAME`) and is no
+            program: a server would look for it there.
         sealed: Hidden directories that are shown empty and read-only. Were they writable, a server would keep
             in them what is gone when it ends.
     """
@@ -100,6 +106,8 @@ class Profile(Struct):
     git_files: tuple[Path, ...] = ()
     allowed_domains: tuple[str, ...] = ()
     denied_domains: tuple[str, ...] = ()
+    named: tuple[Path, ...] = ()
+    shows_settings: bool = False
     sealed: tuple[Path, ...] = ()
 
 
@@ -137,6 +145,8 @@ def build_profile(
         git_files=tuple(path for path in code if path.name not in {"hooks", GIT_DIRECTORY}),
         allowed_domains=allowed,
         denied_domains=denied,
+        named=tuple(path for path in found.named_directories if is_in(path, found.personal)),
+        shows_settings=found.shows_settings(_real(inputs.home)),
         sealed=tuple(path for path in found.personal if path not in found.writable),
     )
 
@@ -155,6 +165,7 @@ class _Found(Struct):
         program: What the server's program is made of.
         personal: The home and people's directories, hidden as a whole: none where rules let be read anywhere.
         taken: What else is hidden unless something opens it.
+        named_directories: What its entry names of directories, but for what no rule opens.
     """
 
     reach: Reach
@@ -167,6 +178,7 @@ class _Found(Struct):
     program: list[Path]
     personal: list[Path]
     taken: list[Path]
+    named_directories: list[Path]
 
     @classmethod
     def of(cls, name: str, server: Server, inputs: SandboxInputs) -> _Found:
@@ -189,12 +201,23 @@ class _Found(Struct):
             program=program_places(server, inputs.directory, home),
             personal=[path for path in places if not is_in(path, opened.reads)],
             taken=[*opened.hidden, *inputs.hidden],
+            named_directories=[
+                path
+                for path in named_directories(server, inputs.directory, home)
+                if not is_in(path, kept.unread)
+            ],
         )
 
     @property
     def named(self) -> list[Path]:
         """What can be written because something names it."""
         return [*self.session, *self.wanted.allow_write, *self.opened.writes]
+
+    def shows_settings(self, home: Path) -> bool:
+        """Tell whether something hidden in the home is named: not what a program is made of."""
+        named = [*self.named, *self.wanted.allow_read, *self.opened.reads]
+        below = [path.relative_to(home).parts for path in named if home in path.parents]
+        return any(parts[0].startswith(".") or parts[0] == "Library" for parts in below)
 
     @property
     def writable(self) -> list[Path]:

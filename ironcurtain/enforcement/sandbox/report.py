@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path, PurePosixPath
 
+from ironcurtain.servers.fetched.tree import managed_directory
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
@@ -112,7 +114,9 @@ def offer_for(server: str, violation: str, file: Path, home: str) -> str:
 
 
 def _to_write(server: str, path: str, file: Path, home: str) -> str:
-    """Return what lets a server write a path; the whole home is never opened for one file in it."""
+    """Return what lets a server write a path: neither the whole home for one file, nor what is pinned."""
+    if Path(path).is_relative_to(os.path.realpath(managed_directory())):
+        return "nothing opens its own program, which is pinned: tell it to keep its files elsewhere"
     if (directory := _directory(path)) == home:
         return "shells and programs run what lies directly in the home: have it write in a directory below"
     return command_for(server, "--allow-write", directory, file)

@@ -12,7 +12,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,18 +20,23 @@ from ironcurtain.compiler.annotate.known import shipped_collection
 from ironcurtain.errors import FetchError, IronCurtainError, ServerConfigError, UsageError, raise_all
 from ironcurtain.integrations.clients.target import ConfigLocation, read_target
 from ironcurtain.model.known import KnownServer
-from ironcurtain.servers.config_model import Server
+from ironcurtain.servers.config import ServerConfig, check_servers
+from ironcurtain.servers.config_model import Server, Servers
 from ironcurtain.servers.fetched.fetch import is_there
 from ironcurtain.servers.fetched.lock import FetchedServer, ServerLock, Wanted
 from ironcurtain.servers.fetched.request import PackageRequest, request_of
 from ironcurtain.servers.variables import VARIABLE, filled_where_set
+from ironcurtain.system.files import parse_document
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import members
-from ironcurtain.system.structs import Struct
+from ironcurtain.system.structs import Struct, replace
 from ironcurtain.system.text import quoted, visible
 
 Fetch: TypeAlias = Callable[[str, Wanted, FetchedServer | None], FetchedServer]
 """Fetches the server of a name by what is known of it; raises `FetchError`."""
+
+Start: TypeAlias = Callable[[ServerConfig], Mapping[str, Sequence[IronCurtainError]]]
+"""Starts servers as the proxy does; returns by name what is wrong with those that fail."""
 
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 
@@ -91,6 +96,36 @@ def fetched(
     raise_all(failed)
     lock = ServerLock(servers=found)
     return Ready(lock, is_change=lock != written)
+
+
+def check_starts(
+    servers: Mapping[str, dict[str, JsonValue]],
+    file: Path,
+    lock: ServerLock,
+    place: ConfigLocation,
+    start: Start,
+) -> None:
+    """See that each server starts as the proxy will start it, from a file that is not there yet.
+
+    Raises:
+        ServerConfigError: For each that does not; the hint says what mends it.
+    """
+    document = parse_document(json.dumps({"mcpServers": servers}), str(file), Servers)
+    config = check_servers(document, file, lock)
+    startable = {name: server for name, server in config.servers.items() if not _unset(server)}
+    failed = start(replace(config, servers=startable)) if startable else {}
+    rest = [name for name in servers if name not in failed]
+    errors = [(name, error) for name, found in failed.items() for error in found]
+    raise_all([_refusal(name, error.what, error.hint, rest, place) for name, error in errors])
+
+
+def _unset(server: Server) -> bool:
+    """Tell whether a server that is started waits for what only its client can fill in, or is not started."""
+    return not server.command or any(VARIABLE.search(text) for text in _texts(filled_where_set(server)))
+
+
+def _texts(server: Server) -> tuple[str, ...]:
+    return (server.command or "", server.cwd or "", *server.args, *server.env.values())
 
 
 def _requests(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, PackageRequest]:

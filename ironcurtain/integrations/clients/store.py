@@ -31,7 +31,7 @@ from ironcurtain.errors import BusyError, FileError, IronCurtainError
 from ironcurtain.integrations.clients.report import WrapRecord
 from ironcurtain.servers.fetched.lock import ServerLock, read_lock, write_lock
 from ironcurtain.servers.variables import VARIABLE
-from ironcurtain.settings import user_directory
+from ironcurtain.settings import clients_directory
 from ironcurtain.system import json_text
 from ironcurtain.system.extras import how_to_install
 from ironcurtain.system.files import atomic_write, load, read_bytes
@@ -142,7 +142,7 @@ class BackupStore(Struct):
         """Return the store of a file, by its real path."""
         name = re.sub(r"[^A-Za-z0-9]+", "-", path.name).strip("-")[:40]
         digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-        return cls(user_directory().absolute() / "clients" / f"{name}-{digest}")
+        return cls(clients_directory().absolute() / f"{name}-{digest}")
 
     @contextmanager
     def lock(self) -> Iterator[None]:

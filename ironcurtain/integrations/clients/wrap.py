@@ -12,7 +12,16 @@ from ironcurtain.errors import FormatError, IronCurtainError, UsageError
 from ironcurtain.integrations.clients.carried_settings import CarriedSettings, carried
 from ironcurtain.integrations.clients.known_clients import STANDARD, Dialect
 from ironcurtain.integrations.clients.migration_plan import Sorted, handed_on, of_projects, sort
-from ironcurtain.integrations.clients.ready import Fetch, Ready, absolute, check_runnable, fetched, to_fetch
+from ironcurtain.integrations.clients.ready import (
+    Fetch,
+    Ready,
+    Start,
+    absolute,
+    check_runnable,
+    check_starts,
+    fetched,
+    to_fetch,
+)
 from ironcurtain.integrations.clients.report import ClientReport, WrapRecord
 from ironcurtain.integrations.clients.store import (
     BackupStore,
@@ -58,7 +67,7 @@ class ProxyCommand(Struct):
     environment: dict[str, str] = field(default_factory=dict)
 
 
-def wrap(
+def wrap(  # noqa: PLR0913 - each is an option of the command, and has a default
     place: ConfigLocation,
     command: ProxyCommand,
     *,
@@ -67,6 +76,7 @@ def wrap(
     dry_run: bool = False,
     fetch: Fetch | None = None,
     tools: Mapping[str, Sequence[str]] | None = None,
+    start: Start | None = None,
 ) -> ClientReport:
     """Rewrite a client's configuration so that its servers run behind the proxy.
 
@@ -82,6 +92,7 @@ def wrap(
         fetch: Fetches a server whose command would fetch it. With it, a server that would not run behind the
             proxy is an error; without, all are moved as they are.
         tools: The names of the tools that the policy knows, by server: filters of the client are about them.
+        start: Starts each of the servers once, before anything is written.
 
     Raises:
         UsageError: If there is nothing to wrap, or the file is not of a shape that we know.
@@ -100,6 +111,8 @@ def wrap(
         change = _change(target, plain, sorted_servers, settings, command, store, keys)
         ready = _ready(plain, change, place, dry_run=dry_run, fetch=fetch)
         kept: list[str] = []
+        if start is not None and (change.is_change or ready.is_change) and not dry_run:
+            check_starts(change.carried, change.generation.servers, ready.lock, place, start)
         if change.is_change and not dry_run:
             if keys is not None and not keep(change.secrets, keys):
                 keys = None

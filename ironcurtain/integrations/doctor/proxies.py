@@ -114,6 +114,9 @@ def _servers_and_nodes_down(name: str, status: ProxyStatus) -> Iterator[Diagnosi
                 f"See servers/{visible(server.name)} here; the proxy starts it again by itself.",
                 code=ServerFailedError.code,
             )
+        for sentence in server.refused:
+            what = f"the sandbox of its server {visible(server.name)} refused: {visible(sentence)}"
+            yield Diagnosis.warn(name, what, "Restart the client once it may.")
     for node in status.nodes:
         if not node.serves:
             told = of_node(node)

@@ -25,6 +25,7 @@ from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import (
     BundleIntegrityError,
     BundleRelationError,
+    ContainedServerError,
     ExtraMissingError,
     FetchError,
     GatewayError,
@@ -90,16 +91,27 @@ _SECONDS = 30.0
 _MOST_TRIED = 5
 _VIOLATION = re.compile(r"server (?P<server>\S+): sandbox: violation: (?P<what>.*)")
 _VERSION = re.compile(r"v(\d+)\.")
+_PROFILE = (
+    "abi <abi/4.0>, include <tunables/global> profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }"
+)
+_APPARMOR = (
+    "Where AppArmor keeps namespaces to programs with a profile (Ubuntu 24.04), give bubblewrap one: "
+    f"`echo '{_PROFILE}' | sudo tee /etc/apparmor.d/bwrap && sudo apparmor_parser -r /etc/apparmor.d/bwrap`. "
+    "In a container, its host has to permit them."
+)
+_NO_MORE = (
+    "Namespaces are counted, and none is left: raise the limit of `sysctl -a | grep user.max_` that is 0 or "
+    "used up (`sudo sysctl user.max_user_namespaces=15000`), or run this in fewer nested containers."
+)
 _FIXES = (
     ("bubblewrap (bwrap)", "Run `apt-get install bubblewrap`."),
     ("socat", "Run `apt-get install socat`."),
     ("ripgrep (rg)", "Run `apt-get install ripgrep`."),
     ("Node.js (node)", f"Install Node.js {_OLDEST_NODE} or newer."),
     ("sandbox-runtime", f"Run `{INSTALL}`."),
-    (
-        "namespaces",
-        "Let bubblewrap make user namespaces: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`.",
-    ),
+    ("No space left", _NO_MORE),
+    ("ENOSPC", _NO_MORE),
+    ("namespaces", _APPARMOR),
 )
 
 
@@ -134,7 +146,7 @@ def servers(installation: Installation) -> Iterator[Diagnosis]:
             what = "it is not started, because it cannot be contained"
             yield Diagnosis.skip(f"servers/{name}", what)
         for each in broken.get(name, ()):
-            is_told = isinstance(each, FetchError | GatewayError | UnpermittedError)
+            is_told = isinstance(each, ContainedServerError | FetchError | GatewayError | UnpermittedError)
             fix = "" if is_told else _by_hand(config, name)
             yield from failed(f"servers/{name}", each, fix)
     yield from _renamed(live)

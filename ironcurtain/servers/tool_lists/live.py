@@ -9,7 +9,7 @@ from functools import partial
 
 import anyio
 
-from ironcurtain.errors import IronCurtainError, raise_all
+from ironcurtain.errors import ContainedServerError, IronCurtainError, raise_all
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import LastWords, cause, first_of, parameters
@@ -50,7 +50,7 @@ def all_listed(config: ServerConfig, results: Outcomes) -> Tools:
         ServerFailedError: For each server that does not start, dies, is too slow or lists nonsense.
     """
     for name, (errors, _) in results.items():
-        for error in errors:
+        for error in (each for each in errors if not isinstance(each, ContainedServerError)):
             error.hint = f"{error.hint} {_without_it(config.servers[name])}".strip()
     raise_all([error for errors, _ in results.values() for error in errors])
     return {name: tools for name, (_, tools) in results.items()}
@@ -132,6 +132,8 @@ async def _list_one(
         failed = words.failed(name, f"gave no tool list within {seconds:g} seconds")
     except IronCurtainError as error:
         failed = error
+        if isinstance(error, ContainedServerError):
+            error.hint = f"To mend it, {error.hint}. {words.shown}"
     except Exception as error:  # noqa: BLE001 - whatever is raised, this server failed
         first = first_of(error)
         why = visible(str(first)) if isinstance(first, ServerAnswerError) else cause(first)

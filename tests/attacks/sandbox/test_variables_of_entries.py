@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import SHIPPED, in_process
+from support.deployments.wrapped import ANY_SERVER
 
 from ironcurtain.servers.config import load_servers
 from ironcurtain.servers.connect import parameters
@@ -33,7 +34,8 @@ def test_a_cloned_project_reads_a_variable_of_the_user(
 
 
 def test_a_projects_file_sets_what_loads_code_into_the_proxy(tmp_path: Path) -> None:
-    text = {"command": "true", "env": {"A": "${LD_PRELOAD:-/tmp/evil.so}", "B": "${PYTHONPATH:-/tmp/evil}"}}
+    env = {"A": "${LD_PRELOAD:-/tmp/evil.so}", "B": "${PYTHONPATH:-/tmp/evil}"}
+    text = {"command": ANY_SERVER, "env": env}
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": {"git": text}}))
     words = ("wrap", str(file), "--bundle", str(SHIPPED), "--yes")

@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from support.deployments.named import NamedTools
 from support.deployments.proxied import LEGACY, Place, text_of
-from support.deployments.wrapped import read_as_an_editor
+from support.deployments.wrapped import ANY_SERVER, read_as_an_editor
 from support.people.terminal import in_terminal
 
 from ironcurtain.servers.endpoint_names import endpoint_name
@@ -27,7 +27,9 @@ from ironcurtain.servers.endpoint_names import endpoint_name
 Run: TypeAlias = Callable[..., Ended]
 CORPUS = ROOT / "tests" / "fixtures" / "clients"
 # With programs that are there: what is fetched has tests of its own (test_fetch_command.py).
-TWO = re.sub(rb'"(npx|uvx)"', b'"true"', (CORPUS / "claude-desktop-two.json").read_bytes())
+TWO = re.sub(
+    rb'"(npx|uvx)"', json.dumps(ANY_SERVER).encode(), (CORPUS / "claude-desktop-two.json").read_bytes()
+)
 
 
 @pytest.fixture
@@ -144,7 +146,7 @@ def test_the_entry_alone(home: Path, run: Run, wrap: Run) -> None:
     assert "is not there" not in wrap("claude-desktop", "--print").err
     assert json.loads(printed.out) == json.loads(path.read_text())["mcpServers"]
     servers = home / "mine.json"
-    servers.write_text('{"mcpServers": {"git": {"command": "true"}}}')
+    servers.write_text(json.dumps({"mcpServers": {"git": {"command": ANY_SERVER}}}))
     for_any = run(
         "wrap", "--print", "--servers", "mine.json", "--bundle", str(SHIPPED), "--", "--no-approver"
     )
@@ -166,7 +168,9 @@ def test_on_a_terminal_it_shows_the_change_and_asks(said: str, code: int, tmp_pa
     """One server stays outside, so that even a wrap ends with 1."""
     path = tmp_path / "mcp.json"
     path.write_text(
-        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "true", "args": ["${input:K}"]}}}'
+        '{"mcpServers": {"git": {"command": "ANY"}, "b": {"command": "x", "args": ["${input:K}"]}}}'.replace(
+            "ANY", ANY_SERVER
+        )
     )
     before = path.read_bytes()
     words = [*PROGRAM, "wrap", "mcp.json", "--bundle", str(SHIPPED), "--format", "json"]
@@ -195,8 +199,8 @@ def test_a_closed_standard_input_is_no_terminal(
 
 def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap: Run) -> None:
     text = (
-        '{"mcpServers": {"git": {"command": "true"}, "b": {"command": "x", "args": ["${input:K}"]}}}'
-        " // \x1b[2J"
+        '{"mcpServers": {"git": {"command": "ANY"}, "b": {"command": "x", "args": ["${input:K}"]}}} '
+        "// \x1b[2J".replace("ANY", ANY_SERVER)
     )
     (home / ".cursor" / "mcp.json").write_text(text.replace("\x1b", "e"))
     ended = wrap("cursor")
@@ -209,7 +213,8 @@ def test_servers_that_stay_outside_are_told_and_are_no_success(home: Path, wrap:
 
 
 def test_a_server_that_the_policy_does_not_know_is_named(home: Path, wrap: Run) -> None:
-    (home / ".cursor" / "mcp.json").write_text('{"mcpServers": {"weather": {"command": "true"}}}')
+    servers = {"weather": {"command": ANY_SERVER}}
+    (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     assert "note: weather: the policy knows no tool of it" in wrap("cursor").err
 
 
@@ -305,7 +310,7 @@ def test_what_the_page_tells_people_to_type(home: Path, run: Run, monkeypatch: p
     (home / "work").mkdir()
     (home / "bin").mkdir()
     for name in ("mcp-server-filesystem", "git-mcp-server"):
-        (home / "bin" / name).symlink_to("/bin/true")
+        (home / "bin" / name).symlink_to(ANY_SERVER)
     monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}")
     states = []
     for text in [text for language, text in blocks if language == "sh"]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from e2e.program import PROGRAM, ROOT, SHIPPED
+from support.deployments.wrapped import ANY_SERVER
 
 TOKEN = "ghp_sécret/0123456789abcdef"
 HEADER = "Bearer 0123456789abcdef"
@@ -59,9 +60,9 @@ def file(tmp_path: Path) -> Path:
     escaped = json.dumps(TOKEN)[1:-1].replace("/", "\\/")
     file.write_bytes(
         f"""{{"mcpServers" : {{
-  "hub": {{"command": "true", "env": {{"HUB_TOKEN": "{escaped}", "HUB_HOST": "hub.example.com"}}}},
+  "hub": {{"command": "{ANY_SERVER}", "env": {{"HUB_TOKEN": "{escaped}", "HUB_HOST": "hub.example.com"}}}},
   "far": {{"url": "https://far.example/mcp", "headers": {{"Authorization": "{HEADER}"}}}},
-  "own": {{"command": "true", "env": {{"API_KEY": "none", "OTHER_TOKEN": "{TOKEN}"}}}} }} ,
+  "own": {{"command": "{ANY_SERVER}", "env": {{"API_KEY": "none", "OTHER_TOKEN": "{TOKEN}"}}}} }} ,
   "theme":"dark"}}""".encode()
     )
     return file
@@ -154,7 +155,7 @@ def test_a_server_that_is_added_to_a_wrapped_file_keeps_the_secrets_of_the_other
     wrap = (*PROGRAM, "wrap", str(file), "--bundle", str(SHIPPED), "--yes")
     assert run(*wrap).code == 0
     document = json.loads(file.read_text())
-    document["mcpServers"]["late"] = {"command": "true", "env": {"LATE_SECRET": "late-0123456789"}}
+    document["mcpServers"]["late"] = {"command": ANY_SERVER, "env": {"LATE_SECRET": "late-0123456789"}}
     file.write_text(json.dumps(document))
     again = run(*wrap)
     assert again.code == 0, again.err
@@ -193,10 +194,10 @@ def test_a_clients_file_that_names_a_secret_of_another_server_does_not_get_it(
     """A file can come with a project, from anybody, and the names of secrets can be computed."""
     servers = {
         "thief": {
-            "command": "true",
+            "command": ANY_SERVER,
             "env": {"LOOT": "${keyring:mcp-json-0123456789ab/0123456789ab/hub/HUB_TOKEN}"},
         },
-        "own": {"command": "true"},
+        "own": {"command": ANY_SERVER},
     }
     file.write_text(json.dumps({"mcpServers": servers}))
     wrapped = run(*PROGRAM, "wrap", str(file), "--bundle", str(SHIPPED), "--yes", session=False)

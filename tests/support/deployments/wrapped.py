@@ -12,6 +12,8 @@ from ironcurtain.integrations.clients.target import ConfigLocation
 from ironcurtain.integrations.clients.wrap import ProxyCommand
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "clients"
+ANY_SERVER = str(CORPUS.with_name("any_server.py"))
+"""A command that is a server, whatever its arguments are: `wrap` starts what it moves."""
 FILES = sorted(path.name for path in CORPUS.iterdir())
 COMMAND = ProxyCommand(("/opt/ironcurtain/bin/ironcurtain", "proxy"), ("--bundle", "/etc/päckchen"))
 _READ = """

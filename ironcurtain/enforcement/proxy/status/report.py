@@ -17,6 +17,7 @@ class ServerStatus(Frozen):
             not what was annotated.
         withheld: Which tools are hidden and why, and what else of it clients do not get: a sentence each.
         reason: Why it is down; empty while it is up.
+        refused: What its sandbox refused it since its start, and what mends that: a sentence each.
         starting: Whether it is not up yet, and has not failed: servers start with the first client.
     """
 
@@ -26,6 +27,7 @@ class ServerStatus(Frozen):
     hidden: int
     withheld: tuple[str, ...] = ()
     reason: str = ""
+    refused: tuple[str, ...] = ()
     starting: bool = False
 
 

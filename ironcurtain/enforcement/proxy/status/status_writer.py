@@ -116,6 +116,7 @@ class StatusWriter:
             hidden=hidden,
             withheld=withheld,
             reason=reason,
+            refused=tuple(self._manager.refused(name)),
             starting=starting,
         )
 

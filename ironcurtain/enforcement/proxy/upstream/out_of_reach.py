@@ -155,6 +155,8 @@ async def explained(
     is_held = any(_HELD.search(str(block)) for block in content)
     if seen := await _refused(launcher, server, before, seconds=_PATIENCE if is_held else 0):
         words = f"its sandbox refused meanwhile: {'; '.join(map(visible, seen[:_MOST_SHOWN]))}"
+        if mends := next(filter(None, (launcher.mends(server, each) for each in seen)), ""):
+            words += f". If it should do that: {mends}"
     if not words and is_held:
         words = (
             "its sandbox may be what refused it: what lies outside its places is read-only, and so is what "

@@ -26,6 +26,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents, UpstreamLimits
+from ironcurtain.enforcement.proxy.upstream.restarts import Restarts
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.server_messages import ServerMessages
 from ironcurtain.enforcement.proxy.upstream.session import (
@@ -80,6 +81,7 @@ class Upstream:
         self._tools = LiveToolInventory(name, events, limits)
         self._reason = "it has not been started"
         self._ended_for = ""
+        self.restarts = Restarts(limits)
         self._wanted: types.ClientCapabilities = types.ClientCapabilities()
         self._words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._subscribed: set[str] = set()
@@ -236,28 +238,29 @@ class Upstream:
         """Say what the client can do, as far as the policy lets it be used; anew if its reach changed."""
         changed = wanted != self._wanted
         self._wanted = wanted
+        if other_reach:
+            self.restarts.opened()
         if (changed or other_reach) and (self._session is not None or self._starting):
             self._end(_ASKED_MORE if changed else _OTHER_REACH)
 
     async def run(self) -> None:
         """Start the server, serve until it ends, pause, and again."""
-        pause = self._limits.first_pause
         self._reason = "it is starting"
         while True:
             began = anyio.current_time()
-            await self._one_life()
+            was_up = await self._one_life()
             if self._ended_for in _OURS:
                 self._events.say(f"server {self.name} is started again: {self._ended_for}")
                 self._words.clear()
                 continue
-            if anyio.current_time() - began > self._limits.healthy:
-                pause = self._limits.first_pause
-            self._events.say(f"server {self.name}: {self._reason}; it is started again in {pause:g} s")
+            failure = None if was_up else self._launcher.why_ended(self.name)
+            self._reason = f"{self._reason}; {failure.sentence}" if failure else self._reason
+            self.restarts.ended(failure, anyio.current_time() - began)
+            self._events.say(f"server {self.name}: {self._reason}; {self.restarts.words}")
             for words in self._words:
                 self._events.say(f"[{self.name}] {words}")
-            await anyio.sleep(pause)
+            await self.restarts.wait()
             self._words.clear()
-            pause = min(pause * 2, self._limits.longest_pause)
 
     def for_one_call(
         self, events: UpstreamEvents, launcher: SandboxLauncher, more_roots: Iterable[str]
@@ -288,8 +291,11 @@ class Upstream:
             raise failed
         return done
 
-    async def _one_life(self) -> None:
-        """Start the server and serve until it ends; whatever it causes, the others are not down then."""
+    async def _one_life(self) -> bool:
+        """Start the server and serve until it ends; whatever it causes, the others are not down then.
+
+        Return whether it was up.
+        """
         self._starting = True
         try:
             await self._live()
@@ -302,9 +308,11 @@ class Upstream:
             self._reason = cause(error)
         finally:
             self._starting = False
+        was_up = self._up.is_set()
         self._session, self._up = None, anyio.Event()
         self._tried.set()
         self._tools.abandon()
+        return was_up
 
     async def _live(self) -> None:
         self._ended, self._ended_for = anyio.Event(), ""

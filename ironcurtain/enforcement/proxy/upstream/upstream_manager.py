@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ _GREETING_PATIENCE = 1.0
 """Seconds that a greeting waits for servers that start slowly: some clients give up after three in all."""
 _LIST_PATIENCE = 4.0
 """The same of a list of tools, where what the others list is known from the bundle: some wait for five."""
+_MOST_SHOWN = 3
 
 
 class UpstreamManager:
@@ -66,7 +67,7 @@ class UpstreamManager:
         self.withheld = Withheld(enforcer.policy, published, say, observe=enforcer.observe)
         self.enforcer = replace(
             enforcer,
-            reaching=replace(enforcer.reaching, carry=self._carry, say=say),
+            reaching=replace(enforcer.reaching, carry=self._carry, say=say, beyond=self._beyond),
             find_tool=self._find_tool,
         )
         self.say = say
@@ -246,6 +247,12 @@ class UpstreamManager:
         async with upstream.roots.during(paths, upstream.notify_roots_changed):
             return await explained(self._launcher, server, resources, send)
 
+    def _beyond(self, server: str, resources: Iterable[Resource], *, asked: bool) -> str:
+        """Return why a server's sandbox keeps it from a call: from starting, or from what the call names."""
+        process = self.processes.get(server)
+        stopped = process.restarts.stopped if process is not None else ""
+        return stopped or self._launcher.beyond(server, resources, asked=asked)
+
     async def deliver(self, request: types.InputRequest, client_request: ClientRequest | None) -> Any:  # noqa: ANN401
         """Ask the client, whatever the policy says of it; return its result or an error."""
         if client_request is not None:
@@ -266,9 +273,8 @@ class UpstreamManager:
             decision: The decision's id, where it was seen of a process that runs for one call.
         """
         if seen.kind in TOLD:
-            mends = self._launcher.mends(server, seen.text) if seen.kind == "violation" else ""
-            more = f"; if it should: {mends}" if mends else ""
-            self.say(f"server {server}, sandbox: {seen.kind}: {seen.text}{more}")
+            told = self._mended(server, seen.text) if seen.kind == "violation" else seen.text
+            self.say(f"server {server}, sandbox: {seen.kind}: {told}")
         recorder = self.enforcer.policy.current.recorder
         of = {"decision": decision} if decision else {}
         event = recorder.event("sandbox", server=server, seen=seen.kind, what=seen.text, **of)
@@ -276,6 +282,14 @@ class UpstreamManager:
             await self.enforcer.log.event(event)
         except AuditError as error:
             self.say(f"server {server}, sandbox: {seen.kind}: {seen.text} (not recorded: {error.what})")
+
+    def refused(self, server: str) -> list[str]:
+        """Return the last of what a server that runs was refused by its sandbox, and what mends that."""
+        return [self._mended(server, seen) for seen in self._launcher.violations(server)[-_MOST_SHOWN:]]
+
+    def _mended(self, server: str, violation: str) -> str:
+        mends = self._launcher.mends(server, violation)
+        return f"{violation}; if it should: {mends}" if mends else violation
 
     def varying(self, server: str) -> tuple[Varying, ...]:
         """Return the texts of a server that depend on where it runs."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.decision.reserved_tools import is_reserved
-from ironcurtain.decision.rule_scope import can_apply
 from ironcurtain.enforcement.sandbox.limits import names_host
 from ironcurtain.enforcement.sandbox.profile import can_be_let_through
+from ironcurtain.enforcement.sandbox.reach.opened import is_in, personal_places
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach, reach_of
 from ironcurtain.enforcement.sandbox.reach.sign_ins import sign_ins_below
 from ironcurtain.enforcement.sandbox.report import command_for
-from ironcurtain.model.verdict import Verdict
-from ironcurtain.servers.config import ServerConfig
-from ironcurtain.servers.config_model import SandboxSettings, Server
+from ironcurtain.enforcement.sandbox.server_program import named_directories
+from ironcurtain.servers.config import ServerConfig, real_paths
+from ironcurtain.servers.config_model import FilesystemSettings, SandboxSettings, Server
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
@@ -46,13 +46,7 @@ def disagreements(content: PolicyContent, config: ServerConfig) -> Iterator[Disa
             reach = reach_of(content, name)
             yield from _of_network(name, server, reach, config.path)
             yield from _of_places(name, server, reach)
-            if _keeps_nothing(content, name, config, reach):
-                yield Disagreement(
-                    name,
-                    f"server {name}: rules permit tools that change something, and neither they nor its "
-                    "configuration name a place to keep that in: it writes its temporary directory alone",
-                    f"If it keeps files, run {command_for(name, '--allow-write', 'DIR', config.path)}.",
-                )
+            yield from _of_entry(name, server, reach, config)
 
 
 def _of_network(name: str, server: Server, reach: Reach, file: Path) -> Iterator[Disagreement]:
@@ -90,28 +84,25 @@ def _of_places(name: str, server: Server, reach: Reach) -> Iterator[Disagreement
         )
 
 
-def _keeps_nothing(content: PolicyContent, name: str, config: ServerConfig, reach: Reach) -> bool:
-    server = config.servers[name]
-    settings = server.sandbox if isinstance(server.sandbox, SandboxSettings) else SandboxSettings()
-    if (
-        settings.filesystem.allow_write
-        or config.sandbox.filesystem.allow_write
-        or settings.network.allowed_domains
-    ):
-        return False
-    if reach.session or reach.writes.named or reach.writes.anywhere or reach.domains or reach.any_domain:
-        return False
-    changing = [
-        tool
-        for (server, _), tool in content.tools.items()
-        if server == name and tool.side_effects and not is_reserved(tool)
-    ]
-    open_ = [rule for rule in content.rules.values() if rule.then is not Verdict.DENY]
-    return any(
-        rule.if_ is not None and can_apply(rule.if_, rule.then, name, tool)
-        for tool in changing
-        for rule in open_
-    )
+def _of_entry(name: str, server: Server, reach: Reach, config: ServerConfig) -> Iterator[Disagreement]:
+    """Tell which directories an entry names that its server would find empty: not what any rule opens."""
+    if reach.reads.anywhere or reach.session:  # the session's sandbox could be what it names
+        return
+    home, settings = Path.home(), server.sandbox
+    own = settings.filesystem if isinstance(settings, SandboxSettings) else FilesystemSettings()
+    both = (own, config.sandbox.filesystem)
+    shown = [path for each in both for path in (*each.allow_read, *each.allow_write)]
+    opened = (*reach.reads.named, *reach.writes.named, *shown)
+    places = real_paths(opened, home=home, directory=config.directory)
+    named = named_directories(server, config.directory, home)
+    hidden = personal_places(Path(os.path.realpath(home)))
+    if closed := [str(path) for path in named if is_in(path, hidden) and not is_in(path, places)]:
+        yield Disagreement(
+            name,
+            f"server {name}: its entry names {', '.join(map(visible, closed))}, which no rule lets it read: "
+            "it finds an empty directory there",
+            f"Say in the constitution what it may do in {visible(closed[0])}, or give that as --sandbox.",
+        )
 
 
 def reach_words(reach: Reach, asked: Reach) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from ironcurtain.enforcement.sandbox.report import offer_for
+from ironcurtain.servers.fetched.tree import managed_directory
 
 FILE, HOME = Path("/home/ada/.ironcurtain/clients/c d/mcp-servers.json"), "/home/ada"
 ADD = "`ironcurtain servers add notes --servers '/home/ada/.ironcurtain/clients/c d/mcp-servers.json'"
@@ -26,3 +28,9 @@ BELOW = "shells and programs run what lies directly in the home: have it write i
 )
 def test_what_is_offered(violation: str, offered: str) -> None:
     assert offer_for("notes", violation, FILE, HOME) == offered
+
+
+def test_nothing_is_offered_that_would_change_what_is_pinned() -> None:
+    place = os.path.realpath(managed_directory())
+    offered = offer_for("notes", f"deny openat {place}/notes-1-0123/node_modules/n/n.db", FILE, HOME)
+    assert offered == "nothing opens its own program, which is pinned: tell it to keep its files elsewhere"

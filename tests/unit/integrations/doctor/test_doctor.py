@@ -219,6 +219,13 @@ def test_drift(well: Installation) -> None:
     assert "ironcurtain drift" in found[2].fix
 
 
+_NO_NAMESPACES = "bubblewrap may not make namespaces here"
+_EXCEEDED = (
+    "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)"
+)
+_PROFILE = "profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }"
+
+
 @pytest.mark.parametrize(
     ("missing", "fix"),
     [
@@ -230,7 +237,12 @@ def test_drift(well: Installation) -> None:
             "srt of @anthropic-ai/sandbox-runtime is not installed",
             "Run `npm install -g @anthropic-ai/sandbox-runtime@0.0.83`.",
         ),
-        ("bubblewrap may not make namespaces here (refused)", "user namespaces"),
+        (f"{_NO_NAMESPACES} (bwrap: setting up uid map: Permission denied)", _PROFILE),
+        (
+            f"{_NO_NAMESPACES} (bwrap: Creating new namespace failed: No space left on device)",
+            "user.max_user_namespaces",
+        ),
+        (f"{_NO_NAMESPACES} ({_EXCEEDED})", "user.max_user_namespaces"),
     ],
 )
 def test_the_sandbox(missing: str, fix: str, tmp_path: Path) -> None:
@@ -244,6 +256,7 @@ def test_the_sandbox(missing: str, fix: str, tmp_path: Path) -> None:
     held = says("enforce", lacking, {"command": "x"})
     assert (held.status, held.what) == ("fail", missing)
     assert fix in held.fix
+    assert "apparmor_restrict" not in held.fix, "nothing that weakens the whole machine"
     assert says("warn", lacking, {"command": "x"}).status == "warn"
     assert says("enforce", lacking, {"command": "x", **UNCONTAINED}).status == "warn"
     whole = ProgramSurvey(Programs(shutil.which("node") or "", "srt"))

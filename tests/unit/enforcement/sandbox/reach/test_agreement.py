@@ -70,13 +70,23 @@ def test_hosts_that_rules_name_are_let_through_unless_a_list_lacks_them(project:
     assert "contact example.com, and" in line
 
 
-def test_a_tool_that_changes_something_and_has_no_place_for_it(project: Project) -> None:
-    keeps = rule("memory", "allow", tool=["remember"])
-    (line,) = project.told(keeps)
-    file = project.root / "mcp-servers.json"
-    assert f"`ironcurtain servers add memory --servers {file} --allow-write DIR`" in line
-    assert project.told(keeps, memory={"filesystem": {"allowWrite": ["~/memory"]}}) == []
-    assert project.told(rule("no", "deny", tool=["remember"])) == []
+def test_a_directory_that_an_entry_names_and_no_rule_opens(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "notes").mkdir()
+    content = project.content(rule("memory", "allow", tool=["remember"]))
+    server: dict[str, Any] = {"command": "node", "args": ["--notes=~/notes", "~", "~/.ssh", "~/nowhere"]}
+
+    def told() -> list[str]:
+        path = tmp_path / "mcp-servers.json"
+        path.write_text(json.dumps({"mcpServers": {"memory": server}}))
+        return [each.what for each in disagreements(content, load_servers(path))]
+
+    empty = "which no rule lets it read: it finds an empty directory there"
+    assert told() == [f"server memory: its entry names {tmp_path / 'notes'}, {empty}"]
+    server["sandbox"] = {"filesystem": {"allowRead": ["~/notes"]}}
+    assert told() == []
 
 
 def test_places_of_keys(project: Project) -> None:

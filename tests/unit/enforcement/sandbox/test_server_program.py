@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.enforcement.sandbox.programs import program_places
+from ironcurtain.enforcement.sandbox.server_program import program_places
 from ironcurtain.servers.config_model import Server
 
 
