@@ -26,6 +26,7 @@ class Dialect(Struct):
         fixed: Members of each server that is a program.
         kinds: The values of `type` that mean a program or Streamable HTTP; others are another transport.
         variables: An expression that finds variables in a spelling that is the client's alone.
+        handed_on: The member that names variables of the client's environment that a server gets.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class Dialect(Struct):
     fixed: Mapping[str, JsonValue] = field(default_factory=dict)
     kinds: frozenset[str] = frozenset()
     variables: str = "(?!)"
+    handed_on: str = ""
 
     def read(self, entry: JsonValue) -> JsonValue:
         """Return a server as we write one; what the client alone has stays under its name."""
@@ -47,6 +49,8 @@ class Dialect(Struct):
         command = found.get("command")
         if isinstance(command, dict):  # as Zed wrote it before
             found |= {"command": command.get("path"), **{k: v for k, v in command.items() if k != "path"}}
+        if self.handed_on:
+            found = _with_variables(found, self.handed_on)
         if self.is_list and isinstance(command, list) and command:
             found |= {"command": command[0], "args": command[1:]}
         return found
@@ -61,6 +65,24 @@ class Dialect(Struct):
         return {**self.fixed, **({"name": name} if "name" in self.fixed else {}), **theirs}
 
 
+def _with_variables(entry: dict[str, JsonValue], handed_on: str) -> dict[str, JsonValue]:
+    """Return a server with `${NAME}` for each variable that Codex takes from its own environment for it."""
+    env, headers = members(entry.get("env")), members(entry.get("headers"))
+    named, token = entry.get(handed_on), entry.get("bearer_token_env_var")
+    given = members(entry.get("env_http_headers"))
+    found = dict(entry)
+    if isinstance(named, list) and all(isinstance(name, str) for name in named):
+        del found[handed_on]
+        env = {**{str(name): f"${{{name}}}" for name in named}, **env}
+    if isinstance(token, str):
+        del found["bearer_token_env_var"]
+        headers = {"Authorization": f"Bearer ${{{token}}}", **headers}
+    if given and all(isinstance(name, str) for name in given.values()):
+        del found["env_http_headers"]
+        headers = {**{header: f"${{{name}}}" for header, name in given.items()}, **headers}
+    return {**found, **({"env": env} if env else {}), **({"headers": headers} if headers else {})}
+
+
 STANDARD = Dialect()
 _TYPED = Dialect(fixed={"type": "stdio"})
 _GEMINI = Dialect(names={"url": "httpUrl"}, variables=r"\$[A-Za-z_]")
@@ -72,7 +94,7 @@ _OPENCODE = Dialect(
     kinds=frozenset({"local", "remote"}),
     variables=r"\{(?:env|file):",
 )
-_CODEX = Dialect(names={"headers": "http_headers"})
+_CODEX = Dialect(names={"headers": "http_headers"}, handed_on="env_vars")
 _GOOSE = Dialect(
     names={"command": "cmd", "env": "envs", "url": "uri"},
     fixed={"type": "stdio", "name": "", "enabled": True, "timeout": 300},

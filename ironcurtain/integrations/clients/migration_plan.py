@@ -214,9 +214,15 @@ def handed_on(servers: Mapping[str, dict[str, JsonValue]], place: ConfigLocation
     """
     if not place.variables:
         return {}
+    named = variables_named(servers)
+    return {name: f"${{env:{name}}}" if place.client in _WRITE_ENV else text for name, text in named.items()}
+
+
+def variables_named(servers: Mapping[str, dict[str, JsonValue]]) -> dict[str, str]:
+    """Return the variables that servers name, each as it stands there; what every server gets is left out."""
     named = (variables_of(Server.model_validate_json(json.dumps(server))) for server in servers.values())
     return {
-        name: f"${{env:{name}}}" if place.client in _WRITE_ENV else text
+        name: text
         for each in named
         for name, text in each.items()
         if name not in HANDED_ON and not name.startswith("IRONCURTAIN")

@@ -11,7 +11,13 @@ from typing import Literal
 from ironcurtain.errors import FormatError, IronCurtainError, UsageError
 from ironcurtain.integrations.clients.carried_settings import CarriedSettings, carried
 from ironcurtain.integrations.clients.known_clients import STANDARD, Dialect
-from ironcurtain.integrations.clients.migration_plan import Sorted, handed_on, of_projects, sort
+from ironcurtain.integrations.clients.migration_plan import (
+    Sorted,
+    handed_on,
+    of_projects,
+    sort,
+    variables_named,
+)
 from ironcurtain.integrations.clients.ready import (
     Fetch,
     Ready,
@@ -218,7 +224,10 @@ def _settings(
     plain: Undone, found: Sorted, place: ConfigLocation, tools: Mapping[str, Sequence[str]]
 ) -> CarriedSettings:
     servers = {name: json_text.members(plain.document.entries[name]) for name in found.moved}
-    return carried(servers, tools, place.owner.timeouts if place.owner is not None else {})
+    settings = carried(servers, tools, place.owner.timeouts if place.owner is not None else {})
+    key, names = plain.document.shape.dialect.handed_on, variables_named(found.moved)
+    handed: dict[str, JsonValue] = {key: [*names]} if key and names else {}
+    return replace(settings, members={**settings.members, **handed})
 
 
 def _change(

@@ -236,3 +236,24 @@ def test_a_broken_file_is_called_by_its_own_format(client: str, name: str) -> No
 def test_a_file_is_known_by_its_name_too(client: str, path: str, home: Path) -> None:
     assert [place.client for place in places(str(home / path), None, home)] == [client]
     assert user_files(CLIENTS[client], "linux")[0] == home / path
+
+
+def test_what_codex_takes_from_its_environment_goes_through_the_proxy() -> None:
+    text = """\
+[mcp_servers.files]
+command = "mcp-files"
+env_vars = ["FILES_TOKEN", "HOME"]
+
+[mcp_servers.web]
+url = "https://web.example/mcp"
+bearer_token_env_var = "WEB_TOKEN"
+env_http_headers = { "X-Team" = "TEAM" }
+"""
+    place = placed("codex", text)
+    report = wrapped(place)
+    assert (report.entry or {})["env_vars"] == ["FILES_TOKEN", "TEAM", "WEB_TOKEN"]
+    servers = load_servers(Path(report.servers or "")).servers
+    assert servers["files"].env["FILES_TOKEN"] == "${FILES_TOKEN}"
+    assert servers["web"].headers == {"Authorization": "Bearer ${WEB_TOKEN}", "X-Team": "${TEAM}"}
+    unwrap(place)
+    assert place.path.read_text() == text
