@@ -64,6 +64,11 @@ _LONGEST = 20
 _log = logging.getLogger(__name__)
 
 
+def is_end(error: MCPError) -> bool:
+    """Tell whether the connection ended, and the server gave no answer."""
+    return (error.error.code, error.error.message) == (CLOSED.code, CLOSED.message)
+
+
 def line_of(message: Mapping[str, Any]) -> bytes:
     """Return a message as its line, with its end, as the SDK would write it.
 

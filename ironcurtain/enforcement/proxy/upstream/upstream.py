@@ -41,7 +41,7 @@ from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.errors import FetchError, IronCurtainError
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.connect import cause
-from ironcurtain.servers.direct_requests import CLOSED, DirectRequests
+from ironcurtain.servers.direct_requests import DirectRequests, is_end
 from ironcurtain.servers.session_lists import read_list
 from ironcurtain.servers.stdio_transport import connect_pipes
 from ironcurtain.servers.tool_lists.listed_tool import ListKind
@@ -191,9 +191,9 @@ class Upstream:
         try:
             return await sent
         except MCPError as error:
-            if _is_end(error) and self._session is not session:
+            if is_end(error) and self._session is not session:
                 raise UpstreamError(f"the server ended before it answered ({self._reason})") from None
-            if _is_end(error):
+            if is_end(error):
                 self._lost("it closed the connection")
                 raise UpstreamError("the server ended before it answered") from None
             # Before that, the error is the server's own, whatever its code says.
@@ -392,7 +392,7 @@ class Upstream:
         try:
             await request_over(session, ping, seconds=self._limits.pulse)
         except MCPError as error:
-            if error.error.code == types.REQUEST_TIMEOUT or _is_end(error):
+            if error.error.code == types.REQUEST_TIMEOUT or is_end(error):
                 self._end("it hangs")
 
     @property
@@ -407,8 +407,3 @@ class Upstream:
                 tasks.start_soon(self._heard.listen, client, self._subscribed)
                 await self._subscriptions_changed.wait()
                 tasks.cancel_scope.cancel()
-
-
-def _is_end(error: MCPError) -> bool:
-    """Tell whether the connection ended, and the server gave no answer."""
-    return (error.error.code, error.error.message) == (CLOSED.code, CLOSED.message)
