@@ -119,7 +119,10 @@ def _to_write(server: str, path: str, file: Path, home: str) -> str:
         return "nothing opens its own program, which is pinned: tell it to keep its files elsewhere"
     if (directory := _directory(path)) == home:
         return "shells and programs run what lies directly in the home: have it write in a directory below"
-    return command_for(server, "--allow-write", directory, file)
+    command = command_for(server, "--allow-write", directory, file)
+    # What is not there when the server starts is opened to nobody.
+    made = "" if Path(directory).is_dir() else f"mkdir -p {visible(shlex.quote(directory))} && "
+    return f"`{made}{command[1:]}"
 
 
 def command_for(server: str, option: str, value: str, file: Path) -> str:

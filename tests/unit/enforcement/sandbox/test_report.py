@@ -12,14 +12,21 @@ from ironcurtain.servers.fetched.tree import managed_directory
 
 FILE, HOME = Path("/home/ada/.ironcurtain/clients/c d/mcp-servers.json"), "/home/ada"
 ADD = "`ironcurtain servers add notes --servers '/home/ada/.ironcurtain/clients/c d/mcp-servers.json'"
+
+
+def made(directory: str) -> str:
+    return f"`mkdir -p {directory} && {ADD[1:]}"
+
+
 BELOW = "shells and programs run what lies directly in the home: have it write in a directory below"
 
 
 @pytest.mark.parametrize(
     ("violation", "offered"),
     [
-        ("deny openat /home/ada/notes/n.db", f"{ADD} --allow-write /home/ada/notes`"),
-        ("deny mkdir /srv/notes", f"{ADD} --allow-write /srv/notes`"),
+        ("deny openat /home/ada/notes/n.db", f"{made('/home/ada/notes')} --allow-write /home/ada/notes`"),
+        ("deny mkdir /srv/notes", f"{made('/srv/notes')} --allow-write /srv/notes`"),
+        ("deny mkdir /usr", f"{ADD} --allow-write /usr`"),
         ("deny network-outbound example.com:443", f"{ADD} --allow-domain example.com`"),
         ("deny openat /home/ada/memory.jsonl", BELOW),
         ("deny mkdir /home/ada", BELOW),
