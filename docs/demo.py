@@ -123,7 +123,9 @@ def edited_word() -> None:
 
 def write_servers() -> None:
     """Write the configuration of the file server; say so where this machine cannot contain it."""
-    document: dict[str, Any] = {"mcpServers": {"filesystem": {"command": "node", "args": [str(SERVER)]}}}
+    # The server asks for the directories of its client, too; what comes before it knows them needs these.
+    args = [str(SERVER), str(PLACE / "sandbox"), str(HOME / "Documents")]
+    document: dict[str, Any] = {"mcpServers": {"filesystem": {"command": "node", "args": args}}}
     missing = survey().missing
     if missing:
         document["sandbox"] = {"policy": "warn"}
