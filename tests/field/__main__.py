@@ -16,8 +16,6 @@ from field.clients import ClientResult, Field
 from field.place import ROOT, SCRATCH
 
 KEPT = SCRATCH / "results"
-STARTS = 3
-"""How often a server is started each way for the times."""
 
 
 def main(wanted: Sequence[str]) -> None:
@@ -29,7 +27,7 @@ def main(wanted: Sequence[str]) -> None:
     show(f"load before: {os.getloadavg()[0]:.2f}; {os.cpu_count()} processors")
     for name, server in known.servers.items():
         if not wanted or name in wanted:
-            keep(name, server, server_result := servers.run(name, server, STARTS))
+            keep(name, server, server_result := servers.run(name, server))
             show(report.line(name, server, server_result))
     there = None
     for name, client in known.clients.items():
@@ -44,11 +42,15 @@ def main(wanted: Sequence[str]) -> None:
 def keep(name: str, row: rows.Package, result: servers.ServerResult | ClientResult) -> None:
     """Keep a row's result, so that others can be run again without it."""
     revision = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "log", "-1", "--format=%h", "--", "ironcurtain"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.strip()
     which = {"server" if isinstance(result, servers.ServerResult) else "client": result}
     date = time.strftime("%Y-%m-%d", time.gmtime())
-    kept = report.Kept(version=row.version, date=date, revision=revision, **which)
+    kept = report.Kept(version=row.version, date=date, revision=revision, load=os.getloadavg()[0], **which)
     (KEPT / f"{name}.json").write_text(kept.model_dump_json(indent=1))
 
 

@@ -1,14 +1,15 @@
 """A client's row: the tools that it offers to a model, and two calls, before and after it was wrapped.
 
-Each client gets the same two servers. All rows share a home for what is direct and one for what is wrapped,
-in which the policy is made once.
+Each client gets the same two servers. The policy is made once.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -81,50 +82,56 @@ class ClientResult:
 
 
 class Field:
-    """The two homes, the servers that every client gets, and the model of those that are agents."""
+    """The servers that every client gets, their policy, and the model of those that are agents."""
 
     def __init__(self) -> None:
-        rows, place = load().servers, HOMES / "clients"
+        rows = load().servers
         self.servers = {name: {"command": str(install(name, rows[name])), "args": []} for name in CALLS}
-        self.direct, self.person = Home(place / "d"), Person(Home(place / "w"))
-        self.person.make_policy(self.servers)
-        annotated = json.loads((self.person.home.project / "annotations.json").read_text())["servers"]
+        HOMES.mkdir(parents=True, exist_ok=True)
+        self._scratch = tempfile.TemporaryDirectory(dir=HOMES)
+        person = Person(Home(Path(self._scratch.name) / "policy"))
+        person.make_policy(self.servers)
+        self.project = person.home.project
+        annotated = json.loads((self.project / "annotations.json").read_text())["servers"]
         self.tools = {name: [tool["tool"] for tool in annotated[name]["tools"]] for name in CALLS}
-        self.model = Model.start(list(CALLS.values()))
+        self.model = Model(list(CALLS.values()))
 
     def run(self, name: str, row: ClientRow) -> ClientResult:
-        """Use a client both ways, twice in turn."""
+        """Use a client both ways."""
         try:
             program = install(name, row)
         except CommandError as error:
             return ClientResult(Use(message=str(error)))
-        direct = _Client(row, program, self.direct, self.servers, self.model)
+        shutil.rmtree(HOMES / name, ignore_errors=True)
+        direct = _Client(row, program, Home(HOMES / name / "d"), self.servers, self.model)
         direct.configure()
         result = ClientResult(direct.use())
         if result.direct.tools is None:
             return result
+        person = Person(Home(HOMES / name / "w"))
+        shutil.copytree(self.project, person.home.project, dirs_exist_ok=True)
         try:
-            result.by_hand, wrapped = self._wrap(row, program)
+            result.by_hand, wrapped = self._wrap(row, program, person)
             result.wrapped = wrapped.use()
         except CommandError as error:
             result.wrapped.message = str(error)
         result.listed = (self._listed(result.direct.tools), self._listed(result.wrapped.tools or []))
-        if result.wrapped.tools is not None:
-            result.times = (
-                [result.direct.seconds, direct.use().seconds],
-                [result.wrapped.seconds, wrapped.use().seconds],
-            )
+        if result.direct.seconds and result.wrapped.seconds:
+            result.times = ([result.direct.seconds], [result.wrapped.seconds])
+        (HOMES / name / "typed.txt").write_text("\n".join(direct.home.typed + person.home.typed))
         return result
 
-    def _wrap(self, row: ClientRow, program: Path) -> tuple[str, _Client]:
+    def _wrap(self, row: ClientRow, program: Path, person: Person) -> tuple[str, _Client]:
         """Wrap a client; return why that was done by hand, if it was."""
-        home = self.person.home
-        servers = str(home.project / "mcp-servers.json")
-        printed = home.type("ironcurtain", "wrap", "--print", "--servers", servers, *self.person.options())
-        wrapped = _Client(row, program, home, json.loads(printed), self.model)
+        servers = str(person.home.project / "mcp-servers.json")
+        command = ("ironcurtain", "wrap", "--print", "--servers", servers, *person.options())
+        wrapped = _Client(row, program, person.home, json.loads(person.home.type(*command)), self.model)
         replace(wrapped, servers=self.servers).configure()
+        client = (
+            (row.known, "--scope", "user") if row.known else (str(person.home.path / next(iter(row.files))),)
+        )
         try:
-            self.person.wrap(home.path / next(iter(row.files)))
+            person.wrap(*client)
         except CommandError as error:
             wrapped.configure()
             return str(error), wrapped
@@ -148,6 +155,10 @@ class _Client:
             f"[mcp_servers.{name}]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in entry.items())
             for name, entry in self.servers.items()
         ]
+        lists = [
+            f"  - name: {name}\n" + "".join(f"    {key}: {json.dumps(entry[key])}\n" for key in entry)
+            for name, entry in self.servers.items()
+        ]
         own = {
             name: {"type": "local", "command": [entry["command"], *entry["args"]]}
             | {"environment": entry.get("env", {})}
@@ -157,7 +168,7 @@ class _Client:
             "servers": json.dumps(self.servers, indent=2),
             "servers.toml": "\n".join(tables),
             "servers.opencode": json.dumps(own, indent=2),
-            "servers.list": json.dumps([{"name": name, **entry} for name, entry in self.servers.items()]),
+            "servers.yaml": "\n".join(lists),
         }
         for name, text in self.row.files.items():
             path = self.home.path / name
@@ -188,12 +199,10 @@ class _Client:
 
     def _type(self) -> tuple[Use, str]:
         """Use a tool for people: list the tools of each server, and call."""
-        use, messages = Use(), []
-        for server in self.servers:
+        use, messages = Use(tools=[] if self.row.list_ else [tool for tool, _ in CALLS.values()]), list[str]()
+        for server in self.servers if self.row.list_ else ():
             begun = time.monotonic()
-            printed, message = self._run(
-                [str(self.program), *(self.row.list_ or self.row.call)], server=server
-            )
+            printed, message = self._run([str(self.program), *self.row.list_], server=server)
             use.seconds += time.monotonic() - begun
             use.tools = [*(use.tools or []), *re.findall(r'"name": ?"([\w-]+)"', printed)]
             messages.append(message)

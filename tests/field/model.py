@@ -1,29 +1,37 @@
 """A loopback model for clients of all kinds: it plays a script of tool calls, whatever the client's API is.
 
-It speaks Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, each
-streamed or whole, and remembers which tools were offered and what their results were.
+It speaks Anthropic's Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, and
+remembers which tools were offered and what their results were.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import logging
 import re
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from pytest_httpserver import HTTPServer
+from support.services.model_server import ANTHROPIC, GOOGLE, OPENAI, Dialect
+from werkzeug import Request, Response
+
 Call = tuple[str, dict[str, Any]]
-Events = Iterator[tuple[str, Any]]
+TEXT = "done"
 WAITING: dict[str, dict[str, Any]] = {"WaitForMcpServers": {}, "exec_command": {"cmd": "sleep 5"}}
 """Tools of clients that offer their servers' tools only when they have started: calls that let time pass."""
 
-_PATIENCE = 12
-
-_numbers = itertools.count(1)
+_PATIENCE = 120
+_USAGE = {
+    "input_tokens": 9,
+    "input_tokens_details": {"cached_tokens": 0},
+    "total_tokens": 18,
+    "output_tokens": 9,
+    "output_tokens_details": {"reasoning_tokens": 0},
+}
 
 
 @dataclass
@@ -31,10 +39,10 @@ class Turn:
     """One request of a client.
 
     Attributes:
-        at: When it came, of `time.monotonic`.
         offered: The names of the tools that the model could call.
         called: Those that it has called in this conversation.
         results: What the calls gave, each as a text.
+        at: When it came, of `time.monotonic`.
     """
 
     offered: list[str]
@@ -43,42 +51,136 @@ class Turn:
     at: float = field(default_factory=time.monotonic)
 
 
-@dataclass
 class Model:
     """A running model.
 
     Attributes:
-        script: Tools to call one after the other, each by the end of its name.
         turns: The requests that offered tools.
     """
 
-    address: str
-    script: Sequence[Call]
-    turns: list[Turn] = field(default_factory=list)
+    def __init__(self, script: Sequence[Call]) -> None:
+        """Listen on a port of this machine's loopback, as long as this process lives.
 
-    @classmethod
-    def start(cls, script: Sequence[Call]) -> Model:
-        """Serve a model on a port of this machine's loopback, as long as this process lives."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        _Handler.model = cls(f"http://127.0.0.1:{server.server_port}", script)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        return _Handler.model
+        Args:
+            script: Tools to call one after the other, each by the end of its name.
+        """
+        self.script, self.turns = script, list[Turn]()
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        server = HTTPServer("127.0.0.1", threaded=True)
+        server.start()
+        self.address = server.url_for("/").rstrip("/")
+        server.expect_request(re.compile(".*")).respond_with_handler(self._handle)
 
-    def next_call(self, turn: Turn) -> Call | None:
-        """Return the next call of the script, if its tool is offered."""
+    def next_call(self, turn: Turn) -> list[Call]:
+        """Return the next call of the script, if its tool is offered; none ends the conversation."""
         if not turn.offered:
-            return None
+            return []
         self.turns.append(turn)
         done = sum(name not in WAITING for name in turn.called)
         if done >= len(self.script):
-            return None
+            return []
         wanted, arguments = self.script[done]
         if name := find(turn.offered, wanted):
-            return name, arguments
+            return [(name, arguments)]
         waiting = next((name for name in WAITING if name in turn.offered), None)
-        if waiting is None or len(turn.called) - done >= _PATIENCE:
-            return None
-        return waiting, WAITING[waiting]
+        if waiting is None or turn.at - self.turns[0].at > _PATIENCE:
+            return []
+        return [(waiting, WAITING[waiting])]
+
+    def _handle(self, request: Request) -> Response:
+        path, said = request.path, request.get_json(silent=True) or {}
+        if path.endswith("/messages"):
+            return self._messages(said)
+        if path.endswith("/responses"):
+            return self._responses(said)
+        if path.endswith("/chat/completions"):
+            return self._chat(said)
+        if path.endswith(("enerateContent", ":streamGenerateContent")):
+            return self._gemini(said, stream="stream" in path)
+        listed = [{"id": "mock", "object": "model", "created": 1, "owned_by": "loopback"}]
+        return _whole({"data": listed, "has_more": False, "models": [], "input_tokens": 9, "totalTokens": 9})
+
+    def _messages(self, said: Any) -> Response:
+        contents = [each["content"] for each in said["messages"] if isinstance(each["content"], list)]
+        blocks = list(itertools.chain.from_iterable(contents))
+        called = [block["name"] for block in blocks if block["type"] == "tool_use"]
+        results = [json.dumps(block.get("content")) for block in blocks if block["type"] == "tool_result"]
+        turn = Turn([tool["name"] for tool in said.get("tools", [])], called, results)
+        return _streamed(ANTHROPIC, self.next_call(turn), len(called))
+
+    def _chat(self, said: Any) -> Response:
+        called = [call for each in said["messages"] for call in each.get("tool_calls") or []]
+        results = [json.dumps(each["content"]) for each in said["messages"] if each["role"] == "tool"]
+        offered = [tool["function"]["name"] for tool in said.get("tools") or [] if "function" in tool]
+        calls = self.next_call(Turn(offered, [call["function"]["name"] for call in called], results))
+        if said.get("stream"):
+            return _streamed(OPENAI, calls, len(called))
+        asked = [
+            {"id": f"call_{len(called)}", "type": "function"}
+            | {"function": {"name": name, "arguments": json.dumps(arguments)}}
+            for name, arguments in calls
+        ]
+        message = {"role": "assistant", "content": None if calls else TEXT}
+        choice = {"index": 0, "finish_reason": "tool_calls" if calls else "stop"} | {
+            "message": {**message, "tool_calls": asked} if calls else message
+        }
+        usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+        head = {"id": "c1", "object": "chat.completion", "created": 1, "model": "mock"}
+        return _whole({**head, "choices": [choice], "usage": usage})
+
+    def _gemini(self, said: Any, *, stream: bool) -> Response:
+        parts = [part for content in said.get("contents", []) for part in content.get("parts", [])]
+        declared = [tool.get("functionDeclarations", []) for tool in said.get("tools", [])]
+        called = [part["functionCall"]["name"] for part in parts if "functionCall" in part]
+        answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        results = [json.dumps(each["response"]) for each in answers]
+        offered = [each["name"] for each in itertools.chain.from_iterable(declared)]
+        calls = self.next_call(Turn(offered, called, results))
+        if stream:
+            return _streamed(GOOGLE, calls, len(called))
+        # Without tools it asks who speaks next, or which model should.
+        own = {"next_speaker": "user", "reasoning": "x", "model_choice": "flash", "complexity_score": 1}
+        content = {"role": "model", "parts": [{"text": json.dumps({**own, "complexity_reasoning": "x"})}]}
+        return _whole({"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]})
+
+    def _responses(self, said: Any) -> Response:
+        tools = dict(_of_namespaces(said.get("tools", [])))
+        items = said["input"] if isinstance(said.get("input"), list) else []
+        called = [item["name"] for item in items if item.get("type") == "function_call"]
+        outputs = [json.dumps(item["output"]) for item in items if item.get("type") == "function_call_output"]
+        text = {"type": "output_text", "text": TEXT, "annotations": []}
+        item: dict[str, Any] = {"type": "message", "role": "assistant", "content": [text]}
+        for name, arguments in self.next_call(Turn(list(tools), called, outputs)):
+            item = {"type": "function_call", "call_id": f"call_{len(called)}", **tools[name]}
+            item["arguments"] = json.dumps(arguments)
+        item |= {"id": f"item_{len(called)}", "status": "completed"}
+        whole = {
+            "id": f"resp_{len(called)}",
+            "object": "response",
+            "created_at": 1,
+            "model": "mock",
+            "output": [item],
+            "status": "completed",
+            "error": None,
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": _USAGE,
+        }
+        if not said.get("stream"):
+            return _whole(whole)
+        begun = {"response": {**whole, "output": [], "status": "in_progress"}}
+        added = {"output_index": 0, "item": {**item, "status": "in_progress"}}
+        events: list[tuple[str, dict[str, Any]]] = [("created", begun), ("output_item.added", added)]
+        events += _deltas(item)
+        events.append(("output_item.done", {"output_index": 0, "item": item}))
+        events.append(("completed", {"response": whole}))
+        lines = [
+            {"type": f"response.{kind}", "sequence_number": number, **data}
+            for number, (kind, data) in enumerate(events)
+        ]
+        body = "".join(f"event: {line['type']}\ndata: {json.dumps(line)}\n\n" for line in lines)
+        return Response(body, content_type="text/event-stream")
 
 
 def find(names: Sequence[str], wanted: str) -> str | None:
@@ -91,220 +193,34 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    model: Model
-
-    def log_message(self, *_: Any) -> None:
-        """Write nothing."""
-
-    def do_HEAD(self) -> None:
-        self._whole({})
-
-    def do_GET(self) -> None:
-        listed = [{"id": "mock", "object": "model", "created": 1, "owned_by": "loopback"}]
-        self._whole({"object": "list", "data": listed, "has_more": False, "models": []})
-
-    def do_POST(self) -> None:
-        request, path = json.loads(self._body() or b"{}"), self.path.partition("?")[0]
-        if path.endswith(("/count_tokens", ":countTokens")):
-            self._whole({"input_tokens": 100, "totalTokens": 100})
-        elif path.endswith("/messages"):
-            self._answer(request.get("stream"), messages, request)
-        elif path.endswith("/responses"):
-            self._answer(request.get("stream"), responses, request)
-        elif path.endswith("/chat/completions"):
-            self._answer(request.get("stream"), chat, request)
-        elif "enerateContent" in path:
-            self._answer("stream" in path, gemini, request)
-        else:
-            self._whole({})
-
-    def _body(self) -> bytes:
-        if self.headers.get("transfer-encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("content-length") or 0))
-        body = b""
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return body
-
-    def _answer(self, stream: object, protocol: Any, request: Any) -> None:
-        whole, events = protocol(self.model, request)
-        if not stream:
-            self._whole(whole)
-            return
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        for name, data in events:
-            text = data if isinstance(data, str) else json.dumps(data)
-            self.wfile.write((f"event: {name}\n" * bool(name) + f"data: {text}\n\n").encode())
-        self.close_connection = True
-
-    def _whole(self, document: Any) -> None:
-        body = json.dumps(document).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+def _whole(document: Any) -> Response:
+    return Response(json.dumps(document), content_type="application/json")
 
 
-def _id(kind: str) -> str:
-    return f"{kind}_{next(_numbers):06}"
+def _streamed(dialect: Dialect, calls: Sequence[Call], before: int) -> Response:
+    events = dialect.call_events("", calls, before) if calls else dialect.events(TEXT, "end")
+    return Response("".join(events), content_type="text/event-stream")
 
 
-def messages(model: Model, request: Any) -> tuple[Any, Events]:
-    """Answer as Anthropic's Messages."""
-    blocks = [
-        block
-        for message in request["messages"]
-        if isinstance(message["content"], list)
-        for block in message["content"]
-    ]
-    called = [block["name"] for block in blocks if block["type"] == "tool_use"]
-    results = [json.dumps(block.get("content")) for block in blocks if block["type"] == "tool_result"]
-    call = model.next_call(Turn([tool["name"] for tool in request.get("tools", [])], called, results))
-    block: dict[str, Any] = {"type": "text", "text": "done"}
-    if call:
-        block = {"type": "tool_use", "id": _id("toolu"), "name": call[0], "input": call[1]}
-    whole = {
-        "id": _id("msg"),
-        "type": "message",
-        "role": "assistant",
-        "model": request.get("model"),
-        "content": [block],
-        "stop_reason": "tool_use" if call else "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 10, "output_tokens": 5},
-    }
-
-    def events() -> Events:
-        begun = {**whole, "content": [], "stop_reason": None}
-        yield "message_start", {"type": "message_start", "message": begun}
-        empty: dict[str, Any] = {**block, "input": {}} if call else {**block, "text": ""}
-        yield "content_block_start", {"type": "content_block_start", "index": 0, "content_block": empty}
-        delta: dict[str, Any] = {"type": "text_delta", "text": "done"}
-        if call:
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
-        yield "content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}
-        yield "content_block_stop", {"type": "content_block_stop", "index": 0}
-        end = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
-        yield "message_delta", {"type": "message_delta", "delta": end, "usage": {"output_tokens": 5}}
-        yield "message_stop", {"type": "message_stop"}
-
-    return whole, events()
+def _of_namespaces(tools: Sequence[Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the full name of each tool with what a call of it names: tools may be grouped."""
+    for tool in tools:
+        if "tools" in tool:
+            for each in tool["tools"]:
+                yield tool["name"] + each["name"], {"namespace": tool["name"], "name": each["name"]}
+        elif "name" in tool:
+            yield tool["name"], {"name": tool["name"]}
 
 
-def responses(model: Model, request: Any) -> tuple[Any, Events]:
-    """Answer as OpenAI's Responses; tools may be grouped in namespaces."""
-    tools = {
-        name + inner["name"]: (name, inner["name"])
-        for tool in request.get("tools", [])
-        for name, group in [
-            (tool["name"], tool["tools"]) if tool.get("type") == "namespace" else ("", [tool])
-        ]
-        for inner in group
-        if "name" in inner
-    }
-    items = request["input"] if isinstance(request.get("input"), list) else []
-    called = [item["name"] for item in items if item.get("type") == "function_call"]
-    outputs = [json.dumps(item["output"]) for item in items if item.get("type") == "function_call_output"]
-    call = model.next_call(Turn(list(tools), called, outputs))
-    text = {"type": "output_text", "text": "done", "annotations": []}
-    item: dict[str, Any] = {"type": "message", "id": _id("msg"), "role": "assistant", "content": [text]}
-    if call:
-        namespace, name = tools[call[0]]
-        item = {"type": "function_call", "id": _id("fc"), "call_id": _id("call"), "name": name}
-        item |= {"arguments": json.dumps(call[1]), **({"namespace": namespace} if namespace else {})}
-    item["status"] = "completed"
-    usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
-    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-    whole = {
-        "id": _id("resp"),
-        "object": "response",
-        "created_at": int(time.time()),
-        "model": "mock",
-        "output": [item],
-        "status": "completed",
-        "error": None,
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "usage": {**usage, **details},
-    }
-
-    def events() -> Events:
-        numbers = itertools.count()
-
-        def event(kind: str, **more: Any) -> tuple[str, Any]:
-            return f"response.{kind}", {"type": f"response.{kind}", "sequence_number": next(numbers), **more}
-
-        yield event("created", response={**whole, "output": [], "status": "in_progress"})
-        yield event("output_item.added", output_index=0, item={**item, "status": "in_progress"})
-        at = {"item_id": item["id"], "output_index": 0}
-        if call:
-            yield event("function_call_arguments.delta", **at, delta=item["arguments"])
-            yield event("function_call_arguments.done", **at, arguments=item["arguments"])
-        else:
-            yield event("content_part.added", **at, content_index=0, part={**text, "text": ""})
-            yield event("output_text.delta", **at, content_index=0, delta="done", logprobs=[])
-            yield event("output_text.done", **at, content_index=0, text="done", logprobs=[])
-            yield event("content_part.done", **at, content_index=0, part=text)
-        yield event("output_item.done", output_index=0, item=item)
-        yield event("completed", response=whole)
-
-    return whole, events()
-
-
-def chat(model: Model, request: Any) -> tuple[Any, Events]:
-    """Answer as Chat Completions."""
-    said = request["messages"]
-    asked = [call["function"]["name"] for each in said for call in each.get("tool_calls") or []]
-    results = [json.dumps(each["content"]) for each in said if each["role"] == "tool"]
-    offered = [tool["function"]["name"] for tool in request.get("tools") or [] if "function" in tool]
-    call = model.next_call(Turn(offered, asked, results))
-    message: dict[str, Any] = {"role": "assistant", "content": None if call else "done"}
-    if call:
-        function = {"name": call[0], "arguments": json.dumps(call[1])}
-        message["tool_calls"] = [{"id": _id("call"), "type": "function", "function": function}]
-    reason = "tool_calls" if call else "stop"
-    head = {"id": _id("chatcmpl"), "created": int(time.time()), "model": "mock"}
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-    choice = {"index": 0, "message": message, "finish_reason": reason}
-
-    def events() -> Events:
-        chunk = {**head, "object": "chat.completion.chunk"}
-        calls = [{**each, "index": 0} for each in message.get("tool_calls", [])]
-        delta = {**message, "content": message["content"] or "", **({"tool_calls": calls} if calls else {})}
-        yield "", {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-        yield "", {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
-        yield "", {**chunk, "choices": [], "usage": usage}
-        yield "", "[DONE]"
-
-    return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}, events()
-
-
-def gemini(model: Model, request: Any) -> tuple[Any, Events]:
-    """Answer as Gemini; a question without tools is one of the client about what comes next."""
-    parts = [part for content in request.get("contents", []) for part in content.get("parts", [])]
-    offered = [
-        each["name"] for tool in request.get("tools", []) for each in tool.get("functionDeclarations", [])
-    ]
-    called = [part["functionCall"]["name"] for part in parts if "functionCall" in part]
-    answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    call = model.next_call(Turn(offered, called, [json.dumps(each["response"]) for each in answers]))
-    own = {"next_speaker": "user", "reasoning": "x", "model_choice": "flash", "complexity_score": 1}
-    part: dict[str, Any] = {"text": "done" if offered else json.dumps({**own, "complexity_reasoning": "x"})}
-    if call:
-        part = {"functionCall": {"name": call[0], "args": call[1], "id": _id("call")}}
-    whole = {
-        "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
-        "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
-        "modelVersion": "mock",
-        "responseId": _id("response"),
-    }
-    return whole, iter([("", whole)])
+def _deltas(item: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    at: dict[str, Any] = {"item_id": item["id"], "output_index": 0}
+    if "arguments" in item:
+        yield "function_call_arguments.delta", {**at, "delta": item["arguments"]}
+        yield "function_call_arguments.done", {**at, "arguments": item["arguments"]}
+        return
+    (part,) = item["content"]
+    at["content_index"] = 0
+    yield "content_part.added", {**at, "part": {**part, "text": ""}}
+    yield "output_text.delta", {**at, "delta": TEXT, "logprobs": []}
+    yield "output_text.done", {**at, "text": TEXT, "logprobs": []}
+    yield "content_part.done", {**at, "part": part}

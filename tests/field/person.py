@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +19,9 @@ from field.place import CommandError, Home
 ROUNDS = 6
 """How often something is tried again after it was mended."""
 
-_REMEDY = re.compile(r"`(ironcurtain servers (?:add|permit) [^`]*--[^`]*)`")
+_REMEDY = re.compile(r"`((?:mkdir -p [^`]* && )?ironcurtain servers (?:add|permit) [^`]*--[^`]*)`")
 _QUESTIONED = re.compile(r"<tools-data>\n(.*?)\n</tools-data>", re.DOTALL)
+_PLACES = re.compile(r'"place": \{"enum":(\[.*?\])\}')
 _LOOKS = re.compile(r'argument "([^"]+)" of "([^"]+)" (looks like an? (\w+)|\S+.*several)')
 _ROLES = {"path": ["read-path", "write-path"], "URL": ["fetch-url"], "address": ["recipient"]}
 Roles = dict[tuple[str, str], dict[str, Any]]
@@ -53,13 +53,13 @@ class Person:
         files = ("--policy", "rules.json", "--annotations", "annotations.json", "--output", "bundle")
         self.home.type("ironcurtain", "bundle", *files)
 
-    def wrap(self, client: Path) -> None:
-        """Wrap a client's configuration.
+    def wrap(self, *client: str) -> None:
+        """Wrap a client, named as one names it to `wrap`.
 
         Raises:
             CommandError: If that fails and names nothing that mends it.
         """
-        self.mending(lambda: self.home.type("ironcurtain", "wrap", str(client), *self.options(), "--yes"))
+        self.mending(lambda: self.home.type("ironcurtain", "wrap", *client, *self.options(), "--yes"))
 
     def options(self) -> tuple[str, ...]:
         """Return the options of `wrap` for the policy that was made."""
@@ -82,7 +82,7 @@ class Person:
         named = [each for each in dict.fromkeys(_REMEDY.findall(text)) if each not in self.mended]
         for each in named:
             self.mended.append(each)
-            self.home.type(*shlex.split(each), ok=(0, 1, 2, 3, 4))
+            self.home.type("sh", "-c", each, ok=(0, 1, 2, 3, 4))
         return bool(named)
 
     def refusal(self) -> str:
@@ -133,12 +133,17 @@ def _looked(printed: str) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
 
 
 def _answer(question: str, roles: Roles) -> dict[str, Any]:
-    match = _QUESTIONED.search(question)
-    return {"tools": [_annotated(tool, roles) for tool in json.loads(match[1] if match else "[]")]}
+    tools, places = _QUESTIONED.search(question), _PLACES.search(question)
+    assert tools, question
+    listed = json.loads(places[1]) if places else []
+    return {"tools": [_annotated(tool, roles, listed) for tool in json.loads(tools[1])]}
 
 
-def _annotated(tool: dict[str, Any], roles: Roles) -> dict[str, Any]:
-    inner = [place for owner, place in roles if owner == tool["tool"] and place.startswith("/")]
-    names = [*tool["input_schema"].get("properties", {}), *inner]
+def _annotated(tool: dict[str, Any], roles: Roles, places: list[str]) -> dict[str, Any]:
+    """Annotate a tool; an argument of which a part has a role is annotated by all its parts."""
+    inner = {place.split("/")[1] for owner, place in roles if owner == tool["tool"] and place.startswith("/")}
+    parts = [place for place in places if place.startswith("/") and place.split("/")[1] in inner]
+    names = [name for name in tool["input_schema"].get("properties", {}) if name not in inner]
+    names += [part for part in parts if not any(each.startswith(f"{part}/") for each in parts)]
     args = [{"name": name, "roles": ["none"], **roles.get((tool["tool"], name), {})} for name in names]
     return {"tool": tool["tool"], "side_effects": True, "contained": False, "comment": "", "args": args}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from statistics import median
@@ -13,7 +14,7 @@ from field.servers import ServerResult
 from pydantic import BaseModel
 
 PAGE = ROOT / "docs" / "field.md"
-_LONGEST = 300
+_LONGEST = 600
 _HEAD = """# Field run
 
 Real MCP servers and clients from the package registries, in exact versions, used directly and behind
@@ -22,13 +23,14 @@ this page. The rows are in `tests/field/field.toml`.
 
 - **tools**: how many are listed, directly and behind the proxy.
 - **equal**: whether one call gives the same result, or the same error, both times.
-- **time to the tools**: from the start to the list of tools, directly and behind the proxy: medians of
-  interleaved starts, and their ratio. What is measured is the installed program.
+- **time to the tools**: from the start to the list of tools, directly and behind the proxy, in turn, and
+  their ratio; of servers the median of a few starts. Directly it is always the installed program.
 - **remarks**: what the product refused and why, which of its commands (printed by the failure itself) mended
   it, and what failed.
 
-The policy permits everything, and is made as a person makes it: `init`, `servers fetch`, `annotate` and
-`bundle`; then `wrap`, of a client's configuration that starts the server by `npx -y` or `uvx`.
+The [policy](glossary.md#policy) permits everything, and is made as a person makes it: `init`,
+`servers fetch`, `annotate` and `bundle`; then `wrap`, of a client's configuration. Where a version has a
+star, that starts the server by `npx -y` or `uvx`, and IronCurtain fetches it.
 """
 
 _CLIENTS = """\
@@ -44,11 +46,13 @@ class Kept(BaseModel):
         version: The package's, with which it was run.
         date: When, in UTC.
         revision: The commit of IronCurtain.
+        load: The machine's, when it ended.
     """
 
     version: str
     date: str
     revision: str
+    load: float | None = None
     server: ServerResult | None = None
     client: ClientResult | None = None
 
@@ -57,6 +61,7 @@ def page(rows: Rows, kept: Mapping[str, Kept]) -> str:
     """Return the page."""
     runs = sorted({(each.date, each.revision) for each in kept.values()})
     when = " and ".join(dict.fromkeys(date for date, _ in runs))
+    loads = [each.load for each in kept.values() if each.load is not None]
     revisions = ", ".join(dict.fromkeys(f"`{revision}`" for _, revision in runs))
     servers = [_server(name, row, kept[name].server) for name, row in rows.servers.items() if name in kept]
     clients = [_client(name, row, kept[name].client) for name, row in rows.clients.items() if name in kept]
@@ -64,7 +69,8 @@ def page(rows: Rows, kept: Mapping[str, Kept]) -> str:
     return "\n".join(
         [
             _HEAD,
-            f"Run on {when}, with IronCurtain at {revisions}.",
+            f"Run on {when}, with IronCurtain at {revisions}, on a machine of {os.cpu_count()} processors",
+            f"whose load was {min(loads):.1f} to {max(loads):.1f}; above that number, all wait in turn.",
             "\n## Servers\n",
             _summary(rows, kept),
             "",
@@ -95,7 +101,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 def _server(name: str, row: ServerRow, result: ServerResult | None) -> tuple[str, ...]:
     assert result is not None
-    package = f"{row.name} {row.version}"
+    package = f"{row.name} {row.version}{'*' if row.fetched else ''}"
     direct, wrapped = result.direct, result.wrapped
     if direct.tools is None:
         return name, package, "none", "", "", f"does not run here: {row.own or short(direct.message)}"
@@ -107,7 +113,8 @@ def _server(name: str, row: ServerRow, result: ServerResult | None) -> tuple[str
         if not result.equal and not result.refusal:
             reason = row.differs or f"{short(str(direct.result))} / {short(str(wrapped.result))}"
             remarks.append(f"differs: {reason}")
-    remarks += [f"mended by `{_option(command)}`" for command in result.mended]
+    remarks += [short(line) for line in result.hidden]
+    remarks += dict.fromkeys(f"mended by `{_option(command)}`" for command in result.mended)
     equal = "yes" if result.equal else "no"
     return name, package, tools, equal, _times(result.times), "; ".join(remarks)
 
@@ -119,7 +126,7 @@ def _client(name: str, row: ClientRow, result: ClientResult | None) -> tuple[str
         return name, package, "none", "", "", f"does not run here: {row.own or short(result.direct.message)}"
     tools = ", ".join("+".join(map(str, side)) for side in result.listed)
     failures = [
-        f"**{how} fails**: {short(use.message)}"
+        f"**{how} fails**: {row.own or short(use.message)}"
         for how, use in (("direct", result.direct), ("wrapped", result.wrapped))
         if use.message
     ]
@@ -145,8 +152,13 @@ def _summary(rows: Rows, kept: Mapping[str, Kept]) -> str:
     run = {name: each for name, each in results.items() if each and each.direct.tools is not None}
     equal = [name for name, each in run.items() if each.equal]
     mended = [name for name in equal if run[name].mended]
-    directly = f"{len(results)} servers. {len(run)} run here directly; of these {len(equal)} give the same"
-    lines = [f"{directly} wrapped, {len(mended)} after a command that the failure named."]
+    own = [name for name, each in run.items() if each.wrapped.result and rows.servers[name].differs]
+    lines = [
+        f"{len(results)} servers, of which {len(run)} run here directly. Behind the proxy",
+        f"- {len(equal)} give the same, {len(mended)} of them after a command that the failure named;",
+        f"- {len(set(own) - set(equal))} differ for the reason that stands in their row;",
+        f"- {len(run.keys() - {*equal, *own})} fail or differ otherwise.\n",
+    ]
     for registry in ("pypi", "npm"):
         ratios = [
             found
@@ -163,7 +175,7 @@ def _summary(rows: Rows, kept: Mapping[str, Kept]) -> str:
 
 def _option(command: str) -> str:
     """Return what a command gives a server, without the names of this run's files."""
-    words = re.sub(r" --servers \S+", "", command).removeprefix("ironcurtain ")
+    words = re.sub(r" --servers \S+", "", command).replace("ironcurtain ", "")
     return short(words)
 
 

@@ -52,12 +52,14 @@ class ServerRow(Package):
         args: What follows its program in an entry.
         env: Its entry's variables.
         call: The name of a tool, and arguments that are harmless.
+        fetched: Whether its entry starts it by `npx -y` or `uvx`, not as an installed program.
         differs: Why its answers cannot be compared word by word, if that is so.
     """
 
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
     call: tuple[str, dict[str, JsonValue]]
+    fetched: bool = False
     differs: str | None = None
 
 
@@ -65,17 +67,19 @@ class ClientRow(Package):
     """A client.
 
     Attributes:
-        files: What it reads in the person's home, by path; `wrap` rewrites the first. {servers} is the
-            servers as JSON, {model} the loopback model's address.
+        files: What it reads in the person's home, by path; {servers} is the servers
+            as JSON, {model} the loopback model's address.
+        known: The name by which `wrap` knows it, if it does; else it is given the first of the files.
         argv: Of an agent, its command line, with a task.
         script: Of a library, a Python program that defines `use` as the library's documentation does.
-        list: Of a tool for people, how it lists the tools of {server}.
+        list: Of a tool for people, how it lists the tools of {server}, if it does.
         call: How it calls {tool} of {server} with {arguments}.
         env: Variables that it gets.
         varies: A regular expression for what differs from use to use in what it shows.
     """
 
     files: Mapping[str, str] = {}
+    known: str | None = None
     argv: tuple[str, ...] = ()
     script: str | None = None
     list_: tuple[str, ...] = Field(default=(), alias="list")

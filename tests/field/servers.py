@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,6 +17,9 @@ from field.place import HOMES, SCRATCH, CommandError, Home, install
 from field.rows import ServerRow, filled
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+
+STARTS = 2
+"""How often a server is started each way for the times."""
 
 LONGEST = 180
 """Seconds that a visit may take, on a busy machine."""
@@ -43,6 +48,7 @@ class ServerResult:
 
     Attributes:
         refusal: Rule and reason for which the wrapped call was not permitted, if it was not.
+        hidden: What the proxy said of tools that it withholds.
         mended: Commands that a message named and that were typed.
         times: Seconds to the tools, directly and wrapped, of interleaved starts.
     """
@@ -50,6 +56,7 @@ class ServerResult:
     direct: Visit
     wrapped: Visit = field(default_factory=Visit)
     refusal: str = ""
+    hidden: list[str] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
     times: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
 
@@ -59,8 +66,8 @@ class ServerResult:
         return self.direct.result is not None and self.direct.result == self.wrapped.result
 
 
-def run(name: str, row: ServerRow, repetitions: int) -> ServerResult:
-    """Run a server both ways; `repetitions` interleaved starts of each give the times."""
+def run(name: str, row: ServerRow) -> ServerResult:
+    """Run a server both ways, in turn."""
     place = HOMES / name
     shutil.rmtree(place, ignore_errors=True)
     home = Home(place / "d")
@@ -75,10 +82,13 @@ def run(name: str, row: ServerRow, repetitions: int) -> ServerResult:
     # What IronCurtain fetches stays for the next run.
     person = Person(Home(place / "w", {"XDG_DATA_HOME": str(SCRATCH / "data")}))
     try:
-        wrapped = _wrapped(name, row, person)
-        result = ServerResult(direct, _use(name, row, person, wrapped), person.refusal(), person.mended)
+        wrapped = _wrapped(name, row, person, program)
+        used = _use(name, row, person, wrapped, direct)
+        hidden = re.findall(r"(tool \"[^\n]* is hidden: [^\n]*)", person.home.typed[-1])
+        result = ServerResult(direct, used, person.refusal(), hidden, person.mended)
         if result.wrapped.tools is not None:
-            for _ in range(repetitions):
+            result.times = ([direct.seconds], [result.wrapped.seconds])
+            for _ in range(1, STARTS):
                 result.times[0].append(_visit(entry, home).seconds)
                 result.times[1].append(_visit(wrapped, person.home).seconds)
     except CommandError as error:
@@ -87,31 +97,29 @@ def run(name: str, row: ServerRow, repetitions: int) -> ServerResult:
     return result
 
 
-def _wrapped(name: str, row: ServerRow, person: Person) -> Any:
+def _wrapped(name: str, row: ServerRow, person: Person, program: Path) -> Any:
     """Wrap a client that has the server as its documentation says; return the entry that it then has."""
-    words = ["npx", "-y", row.npm or ""]
-    if row.pypi:
-        beside = [word for package in row.beside for word in ("--with", package)]
-        words = ["uvx", *beside, *(("--from", row.pypi, row.program) if row.program else (row.pypi,))]
+    words = [str(program)]
+    if row.fetched:
+        words = ["npx", "-y", row.npm] if row.npm else ["uvx", row.pypi or ""]
     command, *args = [*words, *row.args]
     servers = {name: {"command": command, "args": args, "env": row.env}}
     client = person.home.path / "work" / "client.json"
     document = filled({"mcpServers": servers}, {"home": str(person.home.path)})
     client.write_text(json.dumps(document, indent=2))
     person.make_policy(document["mcpServers"])
-    person.wrap(client)
+    person.wrap(str(client))
     (entry,) = json.loads(client.read_text())["mcpServers"].values()
     return entry
 
 
-def _use(name: str, row: ServerRow, person: Person, entry: Any) -> Visit:
+def _use(name: str, row: ServerRow, person: Person, entry: Any, direct: Visit) -> Visit:
     """Use the wrapped server; mend what the proxy says how to mend."""
     for _ in range(ROUNDS):
         visit = _visit(entry, person.home, f"{name}__{row.call[0]}", row)
         said = (person.home.path / "stderr").read_text(errors="replace")
         person.home.typed.append(f"proxy: {said}\n{visit}")
-        works = visit.tools and visit.result is not None and not visit.result.get("isError")
-        if works or not person.mend(said + json.dumps(visit.result)):
+        if visit.result == direct.result or not person.mend(said + json.dumps(visit.result)):
             break
     return visit
 

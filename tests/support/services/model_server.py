@@ -58,7 +58,8 @@ class Dialect:
         events = "".join(self.call_events(text, calls))
         return lambda: _stream(events)
 
-    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]], before: int = 0) -> list[str]:
+        """Return the events of calls; `before` is how many the conversation had, for their ids."""
         raise NotImplementedError
 
     def cut(self, text: str, *, cleanly: bool) -> Play:
@@ -106,11 +107,11 @@ class Messages(Dialect):
         ]
         return [self._start() + _event(start, "content_block_start"), *pieces, *self._end(reason)]
 
-    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]], before: int = 0) -> list[str]:
         blocks: list[tuple[Any, Any]] = []
         if text:
             blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": text}))
-        for number, (name, arguments) in enumerate(calls):
+        for number, (name, arguments) in enumerate(calls, before):
             block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
             blocks.append((block, {"type": "input_json_delta", "partial_json": _arguments(arguments)}))
         events = [self._start()]
@@ -179,15 +180,15 @@ class Chat(Dialect):
             self._counted(),
         ]
 
-    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]], before: int = 0) -> list[str]:
         asked = [
             {
-                "index": number,
+                "index": number - before,
                 "id": f"call_{number}",
                 "type": "function",
                 "function": {"name": name, "arguments": _arguments(arguments)},
             }
-            for number, (name, arguments) in enumerate(calls)
+            for number, (name, arguments) in enumerate(calls, before)
         ]
         return [
             _chunk({"role": "assistant", "content": text or None}),
@@ -231,9 +232,12 @@ class Generate(Dialect):
         reason = {"end": "STOP", "limit": "MAX_TOKENS", "refusal": "SAFETY"}[stop]
         return [_candidate(text[:half]), _candidate(text[half:]), _candidate("", reason)]
 
-    def call_events(self, text: str, calls: Sequence[tuple[str, Any]]) -> list[str]:
+    def call_events(self, text: str, calls: Sequence[tuple[str, Any]], before: int = 0) -> list[str]:
         parts: list[Any] = [{"text": text}] if text else []
-        parts += [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
+        parts += [
+            {"functionCall": {"name": name, "args": arguments, "id": f"call_{number}"}}
+            for number, (name, arguments) in enumerate(calls, before)
+        ]
         return [_candidates(parts, "STOP")]
 
     def error(self, status: int, kind: str, message: str) -> Any:
