@@ -15,6 +15,7 @@ from ironcurtain.system.text import visible
 _FAILED = re.compile(
     r"E(?:ACCES|NOENT|PERM|ROFS)|[Nn]o such file|[Nn]ot (?:exist|found|accessible)|[Dd]enied|[Rr]ead-only"
 )
+_READ_ONLY = re.compile(r"EROFS|[Rr]ead-only")
 _PATH = re.compile(r"(?:/[^\s/'\"`:,;|()\[\]{}<>]+)+")
 _HOST = re.compile(r"(?:EAI_AGAIN|ENOTFOUND|[Ff]ailed to resolve) '?([A-Za-z0-9.-]+\.[A-Za-z]{2,})")
 _SOCKET = re.compile(r"(?:listen|bind|connect) EPERM|AF_UNIX|[Uu]nix (?:domain )?socket")
@@ -103,4 +104,12 @@ class EndedStart(Struct):
             return StartFailure(f"its sandbox does not let it contact {visible(host[1])}", mends)
         if _FAILED.search(text) is None:
             return None
-        return self._hidden(Path(path) for path in _PATH.findall(text) if os.path.exists(path))  # noqa: PTH110 - it is any text
+        there = [path for path in _PATH.findall(text) if os.path.exists(path)]  # noqa: PTH110 - it is any text
+        return self._hidden(map(Path, there)) or self._read_only(text, there)
+
+    def _read_only(self, text: str, places: Iterable[str]) -> StartFailure | None:
+        held = [place for place in places if not self.mounts.can_write(place)]
+        if not held or _READ_ONLY.search(text) is None:
+            return None
+        mends = offer(self.name, "write", held[0], self.file, self.home)
+        return StartFailure(f"its sandbox lets it write nothing in {visible(held[0])}", mends)

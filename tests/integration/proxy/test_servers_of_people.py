@@ -107,6 +107,21 @@ def test_neither_the_home_nor_keys_are_shown_because_an_entry_names_them(
     assert "can read" not in listed.err
 
 
+def test_a_server_that_will_not_start_where_it_cannot_write_is_told_of_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It only asks whether it could write, so that nothing was refused to it."""
+    place = Homely(tmp_path, None)
+    asks = "import os, sys; p = sys.argv[1]; os.access(p, os.W_OK) or sys.exit(f'EROFS: read-only: {p}')"
+    write_servers(
+        tmp_path, {"homely": {"command": sys.executable, "args": ["-c", asks, str(place.documents)]}}
+    )
+    listed = place.run("tools", "homely", monkeypatch=monkeypatch)
+    assert listed.codes == ["IC3201"]
+    assert f"its sandbox lets it write nothing in {place.documents}" in listed.err
+    assert f"--allow-write {place.documents}`" in listed.err
+
+
 def test_a_server_that_finds_its_directory_empty_serves_what_a_person_approves(tmp_path: Path) -> None:
     """The running one sees nothing of it; that for the approved call sees what was approved."""
     place = Homely(tmp_path, "escalate")
