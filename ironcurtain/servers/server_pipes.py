@@ -113,8 +113,11 @@ class ServerPipes(ABC, Generic[M]):
         return self.parse(line)
 
     def garbage(self, line: bytes) -> str:
-        """Count a line that is no message; return the bound that is broken thereby."""
-        if not self._is_noisy and (text := line.strip()):
+        """Count a line that is no message, unless it is blank; return the bound that is broken thereby."""
+        text = line.strip()
+        if not text and len(line) <= self._limits.unasked_line:
+            return ""
+        if not self._is_noisy:
             self._is_noisy = True
             shown = quoted(without_secrets(text[:_MAX_NOISE].decode("utf-8", "replace")))
             what = "it writes to its standard output what is no MCP message, which is ignored"
