@@ -21,7 +21,7 @@ from functools import partial
 import anyio
 from mcp.shared.dispatcher import as_request_id
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
 from ironcurtain.enforcement.proxy.transport.direct_calls import DirectCalls
 from ironcurtain.servers.stdio_transport import MessageSink, Streams, as_line
@@ -47,7 +47,8 @@ async def serve_stdio(direct: DirectCalls) -> AsyncIterator[Streams]:
     os.dup2(null, 0)
     os.dup2(2, 1)
     arrived, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    reader, writer = _Reader(wire_in), _Writer(wire_out)
+    reader = _Reader(wire_in)
+    writer = _Writer(wire_out, reader)
 
     async def read() -> None:
         async with arrived:
@@ -105,8 +106,8 @@ def _parse_failed(line: bytes) -> bytes:
 class _Writer(MessageSink):
     """Writes messages as lines to a descriptor, from a thread of its own; at most so many wait."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, reader: _Reader) -> None:
+        self._descriptor, self._reader = descriptor, reader
         self._lines: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._room = anyio.Semaphore(_MAX_WAITING, fast_acquire=True)
@@ -122,14 +123,18 @@ class _Writer(MessageSink):
         self._closed = True
 
     async def send(self, message: SessionMessage, /) -> None:
-        """Queue a message.
+        """Queue a message; of a client that has closed its side, only what it waits for.
+
+        Clients of the SDK that close and read something else then fail.
 
         Raises:
             ClosedResourceError: If no more is taken.
         """
         if self._closed:
             raise anyio.ClosedResourceError
-        await self.write(as_line(message))
+        is_awaited = isinstance(message.message, JSONRPCResponse | JSONRPCError)
+        if is_awaited or not self._reader.is_over:
+            await self.write(as_line(message))
 
     async def write(self, data: bytes) -> None:
         """Queue some lines, after `aclose`, too: the SDK closes this before calls beside it have ended."""
@@ -191,10 +196,14 @@ def _done(future: asyncio.Future[None]) -> None:
 
 
 class _Reader:
-    """Reads a descriptor ahead of whoever takes what comes; at most so many chunks wait."""
+    """Reads a descriptor ahead of whoever takes what comes; at most so many chunks wait.
+
+    Attributes:
+        is_over: Whether its end was read, however much before it is still to be taken.
+    """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._descriptor, self.is_over = descriptor, False
         self._loop = asyncio.get_running_loop()
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
         self._listen()
@@ -225,6 +234,7 @@ class _Reader:
             chunk = b""  # nothing more comes from there: that is its end
         self._chunks.put_nowait(chunk)
         if not chunk:
+            self.is_over = True
             self.close()
         elif self._chunks.qsize() >= _MAX_CHUNKS:
             self._is_paused = True

@@ -52,7 +52,7 @@ def test_all_is_answered_over_a_pipe_that_was_left_non_blocking() -> None:
     os.set_blocking(ours, False)
     with echoing(ours, "echo") as process, open(theirs, "w") as wire:  # noqa: PTH123 - a descriptor
         assert process.stdout is not None
-        messages = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(20)]
+        messages = [{"jsonrpc": "2.0", "id": number, "result": {}} for number in range(20)]
         lines = [json.dumps(message) + "\n" for message in messages]
         wire.write(lines[0])
         wire.flush()
@@ -64,8 +64,25 @@ def test_all_is_answered_over_a_pipe_that_was_left_non_blocking() -> None:
     os.close(ours)
 
 
+def test_a_client_that_has_closed_its_side_is_sent_what_it_waits_for_and_nothing_else() -> None:
+    ours, theirs = os.pipe()
+    with echoing(ours, "echo") as process, open(theirs, "w") as wire:  # noqa: PTH123 - a descriptor
+        assert process.stdout is not None
+        news = {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}
+        question = {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}
+        answer = {"jsonrpc": "2.0", "id": 2, "result": {}}
+        wire.write(f"{json.dumps(news)}\n")
+        wire.flush()
+        assert json.loads(process.stdout.readline()) == news
+        wire.writelines(f"{json.dumps(message)}\n" for message in (news, question, answer))
+        wire.close()
+        assert [json.loads(line) for line in process.stdout] == [answer]
+        assert process.wait() == 0
+    os.close(ours)
+
+
 def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
-    messages = [{"jsonrpc": "2.0", "method": f"notifications/{number}"} for number in range(5_000)]
+    messages = [{"jsonrpc": "2.0", "id": number, "result": {}} for number in range(5_000)]
     given = tmp_path / "file"
     given.write_text("".join(json.dumps(message) + "\n" for message in messages))
     with given.open() as file, echoing(file.fileno(), "echo_each") as process:
