@@ -118,14 +118,15 @@ class Listing:
         Args:
             principal: Whom the client acts for: a gateway's tools that it may not call are left out.
         """
-        self._manager.note_listed()
         async with anyio.create_task_group() as waiting:
             waiting.start_soon(self._narrowed.settled)
             await self._manager.tools_known()
+        for upstream in self._manager.upstreams.values():
+            await upstream.settled()
+        self._manager.note_listed()  # what changed before is in this list
         shown: list[Told] = []
         enforcer = self._manager.enforcer
         for server, upstream in self._manager.upstreams.items():
-            await upstream.settled()
             inventory = upstream.inventory or self._manager.recalled(server)
             for name, tool in inventory.tools.items():
                 schema = self._shown_schema(server, tool, inventory)

@@ -99,3 +99,45 @@ def test_nothing_is_told_for_which_no_annotation_vouches(tmp_path: Path) -> None
 
     anyio.run(story)
     assert "Ignore" not in json.dumps(place.records())
+
+
+CHANGES_AT_ONCE = """
+import json, sys
+listed = [{"name": "a", "inputSchema": {"type": "object"}}]
+def say(**message): print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    match asked["method"]:
+        case "initialize":
+            told = {"name": "changes", "version": "1"}
+            say(id=asked["id"], result={
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}},
+                "serverInfo": told})
+        case "tools/list":
+            say(id=asked["id"], result={"tools": listed})
+            if len(listed) == 1:
+                listed.append({**listed[0], "name": "b"})
+                say(method="notifications/tools/list_changed")
+        case _ if "id" in asked:
+            say(id=asked["id"], error={"code": -32601, "message": "no"})
+"""
+
+
+def test_a_client_is_told_of_no_change_that_its_list_has_already(tmp_path: Path) -> None:
+    """Many clients list and close at once, and those of the SDK fail where a message comes meanwhile."""
+    script, heard = tmp_path / "changes.py", list[Any]()
+    script.write_text(CHANGES_AT_ONCE)
+    place = Place(tmp_path, {"fix": ["-u", str(script)]})
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            heard.append(message)
+
+    async def story() -> None:
+        async with place.client("--observe", message_handler=hear) as client:
+            assert await names(client) == {"a", "b"}
+            for _ in range(10):
+                await client.session.send_ping()
+            assert heard == []
+
+    anyio.run(story)

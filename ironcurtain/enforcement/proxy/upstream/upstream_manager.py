@@ -303,10 +303,11 @@ class UpstreamManager:
             await self.withheld.look(server, upstream.inventory, upstream.instructions or "")
 
     async def changed(self, server: str, what: str) -> None:
-        """Say what of a server's tools is withheld; tell the clients, if they have seen a list."""
+        """Say what of a server's tools is withheld; tell the clients, if they have seen a list before."""
+        is_news = self._listed
         if what == "tools" and server in self.processes:
             await self._look(server)
-        if self._listed:
+        if is_news:
             await self.clients.tell_changed(what)
 
     async def updated(self, server: str, uri: str) -> None:  # noqa: ARG002 - clients see the same URIs
