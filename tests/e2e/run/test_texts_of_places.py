@@ -13,6 +13,7 @@ from e2e.program import PROGRAM, Inside, environment
 from fixtures.tiny_project import ANNOTATIONS, RULES, answer, write_project
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from support.deployments.proxied import until
 from support.machines.contained import NEEDS_SANDBOX
 
 SERVER = Path(__file__).parents[2] / "fixtures" / "placed_server.py"
@@ -23,7 +24,9 @@ def serve_in(project: Path, place: str, *more: str, sandbox: bool = False) -> No
     """Let the server `notes` run in a directory of the project."""
     (project / place).mkdir(exist_ok=True)
     entry: dict[str, Any] = {"command": sys.executable, "args": [str(SERVER), *more], "cwd": place}
-    if not sandbox:
+    if sandbox:
+        entry["env"] = {"HOME": str(Path.home())}  # what it looks for is the person's, not its own
+    else:
         entry["sandbox"] = False
     (project / "mcp-servers.json").write_text(json.dumps({"mcpServers": {"notes": entry}}))
 
@@ -78,6 +81,8 @@ def proxied(project: Path) -> Seen:
         seen: Seen = {}
         with (project / "stderr").open("w") as stderr, anyio.fail_after(120):
             async with Client(stdio_client(command, stderr), mode="legacy") as client:
+                # A server that starts late is listed as the compile recorded it until then.
+                await until(lambda: "server notes: 2 tools" in (project / "stderr").read_text())
                 seen["tools"] = {tool.name for tool in (await client.list_tools()).tools}
                 seen["prompts"] = {prompt.name for prompt in (await client.list_prompts()).prompts}
                 seen["instructions"] = client.instructions or ""

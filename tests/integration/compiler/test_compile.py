@@ -91,7 +91,7 @@ def test_a_locked_compile_names_the_missing_question(project: Path) -> None:
     write_server(project, "changed")
     result = run(project, "--locked")
     assert result.code == 3
-    assert "question annotate-notes-1" in result.err
+    assert "no answer is kept for annotate-notes__read_note" in result.err
     assert tree(project / "generated") == before
 
 

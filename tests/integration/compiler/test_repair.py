@@ -379,4 +379,4 @@ def test_offline_asks_no_model_and_starts_no_server(project: Project, saved: boo
     constitution.write_text(constitution.read_text().replace("may be read", "may be read aloud"))
     missing = project.compile("--offline")
     assert missing.code == 3
-    assert "question rules-notes" in missing.err
+    assert "no answer is kept for rules-notes" in missing.err

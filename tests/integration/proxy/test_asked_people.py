@@ -37,7 +37,7 @@ async def the_user_at_the_client_is_asked_with_the_checklist(client: Client, pla
     result = await client.call_tool("fix__remove", {"path": f"{place.home}/draft"})
     assert not result.is_error, text_of(result)
     form = FORMS[-1]
-    assert "check C2:\n    | Only drafts are removed." in form.message
+    assert "check C2: | Only drafts are removed." in form.message
     assert "C2: Only drafts are removed." in str(form.requested_schema)
     approval = place.decisions[-1]["approval"]
     assert (approval["asked"], approval["checks"]) == (["user"], ["C2"])

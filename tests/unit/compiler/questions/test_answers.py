@@ -103,10 +103,8 @@ def test_a_locked_book_names_every_missing_question(tmp_path: Path) -> None:
     with pytest.raises(SeveralErrors) as caught:
         cache(tmp_path, None).ask([question("a"), question("b")])
     assert all(isinstance(error, AnswerMissingError) for error in caught.value.errors)
-    assert ["question a" in caught.value.errors[0].what, "question b" in caught.value.errors[1].what] == [
-        True,
-        True,
-    ]
+    said = [error.what.partition(" (")[0] for error in caught.value.errors]
+    assert said == ["no answer is kept for a", "no answer is kept for b"]
 
 
 @pytest.mark.parametrize(
