@@ -123,7 +123,7 @@ class Listing:
             await self._manager.tools_known()
         for upstream in self._manager.upstreams.values():
             await upstream.settled()
-        self._manager.note_listed()  # what changed before is in this list
+        self._manager.note_listed("tools")  # what changed before is in this list
         shown: list[Told] = []
         enforcer = self._manager.enforcer
         for server, upstream in self._manager.upstreams.items():
@@ -167,6 +167,7 @@ class Listing:
 
     async def prompts(self) -> list[Told]:
         """Return all prompts that are what was annotated, named `server__prompt`."""
+        self._manager.note_listed("prompts")
         found = await self._all(PROMPTS)
         hidden = {
             server: await self._manager.withheld.hidden_prompts(server, listed)
@@ -190,6 +191,7 @@ class Listing:
 
     async def resources(self) -> list[Told]:
         """Return all resources under their own URIs; of two servers with one URI, the first one has it."""
+        self._manager.note_listed("resources")
         return [
             resource
             for server, listed in (await self._all(RESOURCES)).items()
@@ -199,6 +201,7 @@ class Listing:
 
     async def templates(self) -> list[Told]:
         """Return all resource templates."""
+        self._manager.note_listed("resources")
         found = await self._all(TEMPLATES)
         self._templates = [
             (_pattern(str(template["uriTemplate"])), server)

@@ -111,27 +111,28 @@ for line in sys.stdin:
         case "initialize":
             told = {"name": "changes", "version": "1"}
             say(id=asked["id"], result={
-                "protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": True}},
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}, "prompts": {}, "resources": {}},
                 "serverInfo": told})
         case "tools/list":
             say(id=asked["id"], result={"tools": listed})
             if len(listed) == 1:
                 listed.append({**listed[0], "name": "b"})
                 say(method="notifications/tools/list_changed")
+            say(method="notifications/message", params={"level": "info", "data": "listed"})
         case _ if "id" in asked:
             say(id=asked["id"], error={"code": -32601, "message": "no"})
 """
 
 
-def test_a_client_is_told_of_no_change_that_its_list_has_already(tmp_path: Path) -> None:
+def test_a_client_that_lists_is_sent_nothing_that_it_did_not_ask_for(tmp_path: Path) -> None:
     """Many clients list and close at once, and those of the SDK fail where a message comes meanwhile."""
     script, heard = tmp_path / "changes.py", list[Any]()
     script.write_text(CHANGES_AT_ONCE)
     place = Place(tmp_path, {"fix": ["-u", str(script)]})
 
     async def hear(message: Any) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            heard.append(message)
+        heard.append(message)
 
     async def story() -> None:
         async with place.client("--observe", message_handler=hear) as client:

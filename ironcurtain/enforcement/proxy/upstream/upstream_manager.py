@@ -71,7 +71,7 @@ class UpstreamManager:
             find_tool=self._find_tool,
         )
         self.say = say
-        self._listed = False
+        self._listed: set[str] = set()
         self._limits = UpstreamLimits()
         self._started = False
         self._client: types.ClientCapabilities | None = None
@@ -147,9 +147,9 @@ class UpstreamManager:
             await self._look(name)
         await self.changed("", "tools")
 
-    def note_listed(self) -> None:
-        """Note that a client has seen a list: from now on, clients are told of changes."""
-        self._listed = True
+    def note_listed(self, what: str) -> None:
+        """Note that a client has seen such a list: from now on, clients are told of its changes."""
+        self._listed.add(what)
 
     async def tried(self, *names: str, patience: float | None = None) -> None:
         """Wait until these servers, or all, have been up or have failed once.
@@ -303,8 +303,8 @@ class UpstreamManager:
             await self.withheld.look(server, upstream.inventory, upstream.instructions or "")
 
     async def changed(self, server: str, what: str) -> None:
-        """Say what of a server's tools is withheld; tell the clients, if they have seen a list before."""
-        is_news = self._listed
+        """Say what of a server's tools is withheld; tell the clients, if they have seen the list before."""
+        is_news = what in self._listed
         if what == "tools" and server in self.processes:
             await self._look(server)
         if is_news:
@@ -322,6 +322,8 @@ class UpstreamManager:
     ) -> None:
         """Hand a log message on, under its server's name: with the request that it belongs to, or to all.
 
+        What belongs to no request is handed on once a client has asked for log messages: many list and close
+        at once, and those of the SDK fail where a message comes meanwhile.
         One of a server with output policies is handed on to nobody: it may hold what these take out.
         """
         if self.enforcer.outputs.silences(server):
@@ -331,6 +333,8 @@ class UpstreamManager:
         if client_request is not None:
             context = client_request.context
             await context.session.send_log_message(params.level, params.data, name, context.request_id)
+            return
+        if self.processes[server].log_level is None:
             return
         for client in self.clients.standing():
             await client.session.send_log_message(params.level, params.data, name)
