@@ -343,3 +343,9 @@ def _on_one_line(_pointer: tuple[str, ...], name: str, value: dict[str, JsonValu
 
 
 JSON = Syntax("JSON", _read, collapsed, expanded, _written, _on_one_line)
+
+
+def with_line_ends(new: str, text: str) -> str:
+    """Return lines that end as those of a text do."""
+    plain = new.replace("\r\n", "\n")
+    return plain.replace("\n", "\r\n") if "\r\n" in text else plain

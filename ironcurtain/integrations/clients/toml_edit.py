@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from ironcurtain.errors import FormatError
-from ironcurtain.integrations.clients.edit import JsonNode, Member, Syntax
+from ironcurtain.integrations.clients.edit import JsonNode, Member, Syntax, with_line_ends
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
 
@@ -118,7 +118,7 @@ def _collapsed(
     pointer: tuple[str, ...],
 ) -> str:
     first, *others = sorted((each for each in holder.members if each.name in taken), key=lambda m: m.start)
-    entry = _lines(_written(pointer, name, value), text)
+    entry = with_line_ends(_written(pointer, name, value), text)
     for member in reversed(others):
         rest = text[member.end :]
         text = text[: member.start] + rest[len(rest) - len(rest.lstrip("\r\n")) :]
@@ -128,17 +128,11 @@ def _collapsed(
 def _expanded(text: str, holder: JsonNode, name: str, source: str, members: Sequence[Member]) -> str:
     (gone,) = (member for member in holder.members if member.name == name)
     new = "\n".join(_ended(source[member.start : member.end]) for member in members)
-    return text[: gone.start] + _lines(new, text) + text[gone.end :]
+    return text[: gone.start] + with_line_ends(new, text) + text[gone.end :]
 
 
 def _ended(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
-
-
-def _lines(new: str, text: str) -> str:
-    """Return lines that end as those of a text do."""
-    plain = new.replace("\r\n", "\n")
-    return plain.replace("\n", "\r\n") if "\r\n" in text else plain
 
 
 def _written(pointer: tuple[str, ...], name: str, value: dict[str, JsonValue]) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Sequence
 
 from ironcurtain.errors import FormatError
-from ironcurtain.integrations.clients.edit import JsonNode, Member, Syntax
+from ironcurtain.integrations.clients.edit import JsonNode, Member, Syntax, with_line_ends
 from ironcurtain.system import yaml_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.json_text import members
@@ -94,19 +94,13 @@ def _collapsed(
     entry = "".join(indent + line for line in written.splitlines(keepends=True))
     for member in reversed(others):
         text = text[: member.start] + text[member.end :]
-    return text[: first.start] + _lines(entry, text) + text[first.end :]
+    return text[: first.start] + with_line_ends(entry, text) + text[first.end :]
 
 
 def _expanded(text: str, holder: JsonNode, name: str, source: str, members: Sequence[Member]) -> str:
     (gone,) = (member for member in holder.members if member.name == name)
     new = "".join(f"{source[member.start : member.end].rstrip()}\n" for member in members)
-    return text[: gone.start] + _lines(new, text) + text[gone.end :]
-
-
-def _lines(new: str, text: str) -> str:
-    """Return lines that end as those of a text do."""
-    plain = new.replace("\r\n", "\n")
-    return plain.replace("\n", "\r\n") if "\r\n" in text else plain
+    return text[: gone.start] + with_line_ends(new, text) + text[gone.end :]
 
 
 def _written(pointer: tuple[str, ...], name: str, value: dict[str, JsonValue]) -> str:
