@@ -50,7 +50,8 @@ Write = Callable[[bytes], Awaitable[None]]
 
 _FIRST = 1_000_000_000
 """The number of the first request: no session comes so far, and every language's integers do."""
-_LAST_WORD = 5.0
+_LAST_WORD = 1.0
+"""Seconds that the other side has to take the cancellation of a request: one that hangs takes none."""
 CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
 """What a request ends with that gets no answer, as in the SDK; servers have errors of that code, too."""
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)

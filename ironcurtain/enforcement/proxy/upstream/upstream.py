@@ -87,6 +87,7 @@ class Upstream:
         self._subscribed: set[str] = set()
         self.log_level: types.LoggingLevel | None = None
         self._starting, self.roots = False, RootsTold(more_roots)
+        self._start = anyio.CancelScope()
         self._direct, self._envelope = DirectRequests(), dict[str, Any]()
         self._heard = ServerMessages(name, events, self._tools, self.roots)
 
@@ -317,7 +318,8 @@ class Upstream:
     async def _live(self) -> None:
         self._ended, self._ended_for = anyio.Event(), ""
         self._direct = DirectRequests()
-        with anyio.CancelScope(deadline=anyio.current_time() + self._limits.start) as start:
+        self._start = start = anyio.CancelScope(deadline=anyio.current_time() + self._limits.start)
+        with start:
             async with client_over(await self._transport(), self._wanted, self._heard) as client:
                 self._session = client.session
                 self._envelope = envelope(client.session, self._wanted)
@@ -328,7 +330,7 @@ class Upstream:
                 await self._tools.read(client.session)
                 start.deadline = math.inf
                 await self._serve(client)
-        if start.cancelled_caught:
+        if start.cancelled_caught and not self._ended_for:
             raise TimeoutError
 
     async def _serve(self, client: Client) -> None:
@@ -394,6 +396,8 @@ class Upstream:
         except MCPError as error:
             if error.error.code == types.REQUEST_TIMEOUT or is_end(error):
                 self._end("it hangs")
+                if self._starting:  # its tools have not been listed, and will not be
+                    self._start.cancel()
 
     @property
     def _logs(self) -> bool:

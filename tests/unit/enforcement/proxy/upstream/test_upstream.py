@@ -87,6 +87,9 @@ class Machine:
                 self.ends += 1
                 tasks.cancel_scope.cancel()
 
+    def why_ended(self, _: str) -> None:
+        """Say that the sandbox had nothing to do with it."""
+
     # -- as events --------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
@@ -107,14 +110,20 @@ class RealMachine(Machine):
 
     Attributes:
         process: The last one that was started.
+        freezes: Whether the first one freezes when it is to list its tools.
     """
 
     process: ServerProcess
 
+    def __init__(self, *, freezes: bool = False) -> None:
+        super().__init__()
+        self.freezes = freezes
+
     @asynccontextmanager
     async def connect(self, *_: Any, opened: Any, **told: Any) -> AsyncIterator[Any]:
         self.starts += 1
-        start = ServerStart(sys.executable, [plain_server.__file__])
+        options = ["--freezes"] if self.freezes and self.starts == 1 else []
+        start = ServerStart(sys.executable, [plain_server.__file__, *options])
         self.process = await ServerProcess.start(start, PipeLimits(grace=0.1))
         async with opened(self.process, told["on_words"], told["on_end"]) as streams:
             yield streams
@@ -304,7 +313,7 @@ async def answered(upstream: Upstream, params: dict[str, Any]) -> Any:
 async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bool) -> None:
     machine = RealMachine()
     async with running(machine, replace(LIMITS, call=0.5, pulse=0.5)) as upstream:
-        await until(lambda: not upstream.reason)
+        await until(lambda: machine.said)  # its tools are listed
         for each in descendants(machine.process.process.pid):
             freeze(each)
         # More than the pipe and what asyncio keeps of it: whoever writes after that waits.
@@ -317,6 +326,16 @@ async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bo
     assert answer["structuredContent"] == {"text": "anew"}
     assert machine.starts > 1
     assert "server in: it hangs; it is started again in 0.01 s" in machine.said
+
+
+async def test_a_server_that_hangs_while_it_lists_its_tools_is_started_again() -> None:
+    machine = RealMachine(freezes=True)
+    async with running(machine, replace(LIMITS, call=0.5, pulse=0.5)) as upstream:
+        await until(lambda: not upstream.reason)
+        with pytest.raises(UpstreamError, match="no answer within"):
+            await upstream.call_tool({"name": "echo", "arguments": {}})
+        await answered(upstream, {"name": "echo", "arguments": {}})
+    assert machine.said[0] == "server in: it hangs; it is started again in 0.01 s"
 
 
 @pytest.mark.parametrize("is_call", [True, False])
