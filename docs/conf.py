@@ -1,5 +1,7 @@
 """How `make docs` builds the documentation as a site: Sphinx over the Markdown files as they stand.
 
+Lists that are made from code (commands, attacks, well-known servers) are put below the text of their page.
+
 The source is the whole checkout, so a link means the same on the site as where the files are read as
 source. The order of the site is that of the links in `docs/index.md` and in the indexes below it.
 """
@@ -8,9 +10,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version as installed
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,6 +24,9 @@ from sphinx.util.inspect import stringify_signature
 
 from ironcurtain.cli.main import GROUPS, command_of
 from ironcurtain.system.structs import Struct
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from support.documentation import attack_table, known_page
 
 project = "IronCurtain"
 author = "The IronCurtain authors"
@@ -86,6 +93,10 @@ def _extend(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += "".join(_contents(app, page, part) for part in re.split(r"(?m)^## ", source[0]))
     elif page == "docs/commands":
         source[0] += "".join(map(_commands, GROUPS))
+    elif page == "docs/attacks":
+        source[0] += attack_table.table()
+    elif page == "docs/known-servers":
+        source[0] += known_page.tables()
 
 
 def _contents(app: Sphinx, page: str, part: str) -> str:

@@ -12,7 +12,7 @@ GLOSSARY = DOCS / "glossary.md"
 ENTRIES = re.findall(r"^### (.+)\n\n((?:.+\n)+)", GLOSSARY.read_text(), re.MULTILINE)
 TERMS = [term for term, _ in ENTRIES]
 # Their texts are made from docstrings, options, tests and annotations.
-MADE = {"api.md", "attacks.md", "commands.md", "known-servers.md"}
+MADE = {"api.md", "attacks.md", "commands.md"}
 PAGES = sorted(path for path in DOCS.glob("*.md") if path != GLOSSARY and path.name not in MADE)
 GLOSSARY_LINK = re.compile(r"\[([^\]]+)\]\(\S*glossary\.md#([a-z-]+)\)")
 NO_PROSE = re.compile(r"^```.*?^```|^#+ [^\n]*$|`[^`\n]+`|\]\([^)\s]+\)", re.MULTILINE | re.DOTALL)

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from e2e.program import ROOT
+from support.documentation.attack_table import ATTACKS
 
 import ironcurtain
 from ironcurtain.cli.main import COMMANDS, GROUPS
+from ironcurtain.system.assets import KNOWN_SERVERS
 
 pytest.importorskip("sphinx", reason="Sphinx is not installed: run `make setup`")
 PARTS = ["Start", "Author", "Review", "Run", "Operate", "Reference"]
@@ -56,6 +58,15 @@ def test_the_command_reference_has_each_command_in_its_group(site: Path) -> None
     told = [group or name for group, name in headings]
     assert told == [each for group, commands in GROUPS.items() for each in (group, *commands)]
     assert len(told) == len(GROUPS) + len(COMMANDS)
+
+
+@pytest.mark.timeout(600)
+def test_attacks_and_well_known_servers_are_listed(site: Path) -> None:
+    attacks = (site / "docs" / "attacks.html").read_text()
+    missing = [path.name for path in ATTACKS.rglob("test_*.py") if f">{path.name}<" not in attacks]
+    assert missing == []
+    known = (site / "docs" / "known-servers.html").read_text()
+    assert [each.stem for each in KNOWN_SERVERS.glob("*.json") if f"<h2>{each.stem}<" not in known] == []
 
 
 @pytest.mark.timeout(600)

@@ -1,4 +1,4 @@
-"""The table of all attacks, `docs/attacks.md`, made from their docstrings: `make attack-table`.
+"""The list of all attacks, which `make docs` puts below the text of `docs/attacks.md`.
 
 `tests/attacks` has a folder for each part that is attacked. The docstring of a file says what is tried
 and, in its last paragraph (`Held by: …`), what holds. The name of each test is a sentence about one attempt.
@@ -12,25 +12,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 ATTACKS = ROOT / "tests" / "attacks"
-PAGE = ROOT / "docs" / "attacks.md"
 HELD = "Held by: "
-_HEAD = """# Attacks
-
-Every attack that is tried in `tests/attacks` each time the tests run, with what holds it.
-Most go through the real thing: the proxy over stdio, servers contained and not, git, OPA, a terminal.
-Tests that need what a machine has not (bubblewrap, tmux, kernel keys) are skipped there, with the reason.
-What does not hold stands in [SECURITY.md](../SECURITY.md). `make attack-table` writes this page.
-"""
 
 
 def table() -> str:
-    """Return the page.
+    """Return the list in Markdown, a section for each file of tests.
 
     Raises:
         ValueError: If a file of attacks does not say what it tries, or what holds.
     """
     folders = sorted(path for path in ATTACKS.iterdir() if any(path.glob("test_*.py")))
-    return _HEAD + "".join(_folder(folder) for folder in folders)
+    return "".join(_folder(folder) for folder in folders)
 
 
 def _folder(folder: Path) -> str:
@@ -67,7 +59,3 @@ def _is_of_a_table(decorator: ast.expr) -> bool:
 def _sentence(name: str) -> str:
     words = name.removeprefix("test_").replace("_", " ")
     return words[:1].upper() + words[1:]
-
-
-if __name__ == "__main__":
-    PAGE.write_text(table())

@@ -1,29 +1,22 @@
-"""The page of the collection of well-known servers, `docs/known-servers.md`, made from its data."""
+"""The list of well-known servers, which `make docs` puts below the text of `docs/known-servers.md`."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from ironcurtain.compiler.annotate.known import KnownServers, shipped_collection
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.tools import tool_digest
-from ironcurtain.system.assets import KNOWN_SERVERS
 
-ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "known-servers.md"
 _TABLE = """| server | package | version | tools | roles to declare |
 |---|---|---|---|---|
 """
-"""Where the page's own text ends."""
 
 
-def page() -> str:
-    """Return the page: its own text, and below it what is made from the data."""
+def tables() -> str:
+    """Return the list in Markdown: a table of the servers, and a section for each with its tools."""
     collection = shipped_collection()
     count = sum(len(collection.listed(server, server.versions[-1])) for server in collection.servers)
-    text = PAGE.read_text().partition(_TABLE)[0].partition("\nCovered: ")[0].rstrip("\n")
-    head = f"{text}\n\nCovered: {count} tools of {len(collection.servers)} servers.\n\n{_TABLE}"
+    head = f"\nCovered: {count} tools of {len(collection.servers)} servers.\n\n{_TABLE}"
     rows = "".join(_row(server) for server in collection.servers)
     return head + rows + "".join(_section(collection, server) for server in collection.servers)
 
@@ -60,9 +53,3 @@ def _line(tool: ToolAnnotation) -> str:
     ]
     comment = f" {tool.comment}" if tool.comment else ""
     return f"- `{tool.tool}`: {'; '.join(parts)}.{comment}\n"
-
-
-if __name__ == "__main__":
-    if not KNOWN_SERVERS.is_dir():
-        raise SystemExit(f"{KNOWN_SERVERS} is not there")
-    PAGE.write_text(page())

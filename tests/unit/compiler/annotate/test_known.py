@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.documentation.known_page import PAGE, page
 from support.documentation.known_servers import unreviewed
 from support.documents import array_at, object_at
 
@@ -243,10 +242,6 @@ def test_two_annotations_of_one_digest_are_refused() -> None:
     server = SERVERS["fetch"]
     with pytest.raises(ValueError, match="schema_digest"):
         KnownServer.model_validate({**dict(server), "tools": (*server.tools, *server.tools)})
-
-
-def test_the_page_is_made_from_the_data() -> None:
-    assert PAGE.read_text() == page(), "run `make known-servers`, or its second line"
 
 
 def test_an_empty_directory_is_a_collection_that_knows_nothing(tmp_path: Path) -> None:
