@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from support.documentation.transcript import Transcript
+from support.documentation.transcript import PAGES, Transcript
 from support.machines.installed import Installed, installed, run_directory
 from support.machines.journey import Journey
 from support.projects.agent_project import annotations_of, compile_by_hand, rules
@@ -37,7 +37,8 @@ def journey(tmp_path: Path, environment: Installed) -> Callable[..., Journey]:
     def begin(
         name: str, title: str, said: str, *, installed: Installed = environment, **more: str
     ) -> Journey:
-        return Journey(tmp_path, installed, Transcript(f"journeys/{name}", title, said), **more)
+        place = PAGES if (PAGES / f"{name}.md").exists() else Path(__file__).parent
+        return Journey(tmp_path, installed, Transcript(name, title, said, place), **more)
 
     return begin
 
@@ -49,7 +50,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory, environment: Installed) -
     with FileLock(f"{place}.lock"):
         if not (place / "done").exists():
             place.mkdir()
-            you = Journey(place, environment, Transcript("journeys/compiled", "", ""))
+            you = Journey(place, environment, Transcript("compiled", "", ""))
             you.run("ironcurtain init agent")
             you.go("agent")
             compile_by_hand(

@@ -1,4 +1,4 @@
-"""Approve from a second terminal: docs/transcripts/journeys/approve.md."""
+"""Approve from a second terminal: docs/transcripts/approve.md."""
 
 from __future__ import annotations
 

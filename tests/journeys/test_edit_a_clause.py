@@ -1,4 +1,4 @@
-"""Edit a clause: docs/transcripts/journeys/edit-a-clause.md."""
+"""Edit a clause: tests/journeys/edit-a-clause.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support.machines.journey import Journey
 from support.projects.agent_project import compile_by_hand, rules
 
 SAID = """\
-The project of [the first journey](first-policy.md) is compiled and committed. Now the agent is to
+The project of the first journey is compiled and committed. Now the agent is to
 read Downloads, too."""
 
 

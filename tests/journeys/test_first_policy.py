@@ -1,4 +1,4 @@
-"""A first policy in ten minutes: docs/transcripts/journeys/first-policy.md."""
+"""A first policy in ten minutes: docs/transcripts/first-policy.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program with the library: docs/transcripts/journeys/library.md."""
+"""A program with the library: tests/journeys/library.md."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from support.machines.journey import Journey
 
 SAID = """\
-A program of one's own asks before it calls a tool. The policy is that of [the first
-journey](first-policy.md)."""
+A program of one's own asks before it calls a tool. The policy is that of the first
+journey."""
 PROGRAM = """\
 from ironcurtain import Call, Policy
 

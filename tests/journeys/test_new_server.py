@@ -1,4 +1,4 @@
-"""A server never seen: docs/transcripts/journeys/new-server.md."""
+"""A server never seen: tests/journeys/new-server.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.projects.agent_project import compile_by_hand, rules
 from support.services.registry import NEEDS_NPM, Packages
 
 SAID = """\
-The project of [the first journey](first-policy.md) gets a server that nobody there has seen: a package of
+The project of the first journey gets a server that nobody there has seen: a package of
 Python, started as its maker says. Its tool is in no collection, so a person says what it does."""
 KNOWN = {
     "tools": [{"tool": "tell", "side_effects": False, "contained": False, "comment": "", "args": []}],

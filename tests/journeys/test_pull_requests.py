@@ -1,4 +1,4 @@
-"""CI on a pull request that is stale, loosened, fine: docs/transcripts/journeys/pull-requests.md."""
+"""CI on a pull request that is stale, loosened, fine: docs/transcripts/pull-requests.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.projects.agent_project import compile_by_hand, rules
 
 SAID = """\
 The project of [the first journey](first-policy.md) lies in a repository. For each pull request CI
-runs what the action of [the gate](../../gate.md) runs. On GitHub its lines stand beside the changed lines."""
+runs what the action of [the gate](../gate.md) runs. On GitHub its lines stand beside the changed lines."""
 GATE = "ironcurtain verify --format github --output gate.md --output gate.sarif --against origin/main"
 READ = "The agent may read files in the Documents folder."
 APPROVALS = "diff-approvals.yaml"

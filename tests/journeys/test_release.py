@@ -1,4 +1,4 @@
-"""A release fetched by plain OPA: docs/transcripts/journeys/release.md."""
+"""A release fetched by plain OPA: tests/journeys/release.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.services.plain_opa import configuration, plain_opa
 from ironcurtain.bundle.archive import unpack
 
 SAID = """\
-The policy of [the first journey](first-policy.md) is signed, and published into a directory that a web server
+The policy of the first journey is signed, and published into a directory that a web server
 serves. An OPA that knows nothing of IronCurtain fetches it, and takes it for the sake of the key."""
 CALL = """filesystem read_text_file '{"path": "~/Documents/letter.txt"}'"""
 RULES = "ironcurtain/rules/data.json"
@@ -53,7 +53,7 @@ def test_a_release_that_a_plain_opa_fetches(agent: Callable[..., Journey]) -> No
     assert "compile --locked --sign" in you.type("ironcurtain publish ~/www", 2)
     you.type("ironcurtain compile --locked --saved-tools --sign --quiet")
     you.type("ironcurtain publish ~/www")
-    you.say("An OPA", "It is given the public key and the address: [opa.yaml](../../publish.md).")
+    you.say("An OPA", "It is given the public key and the address: the `opa.yaml` of docs/publish.md.")
     you.type("ironcurtain key public")
     key = json.loads(you.run("ironcurtain key public --format json"))
     question = f"ironcurtain input --bundle generated/bundle --sandbox ~/work {CALL}"

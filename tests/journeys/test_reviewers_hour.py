@@ -1,4 +1,4 @@
-"""A reviewer's hour: docs/transcripts/journeys/reviewers-hour.md."""
+"""A reviewer's hour: docs/transcripts/reviewers-hour.md."""
 
 from __future__ import annotations
 

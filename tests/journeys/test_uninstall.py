@@ -1,4 +1,4 @@
-"""Uninstalling without a trace: docs/transcripts/journeys/uninstall.md."""
+"""Uninstalling without a trace: tests/journeys/uninstall.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.services.registry import NEEDS_NPM, Packages
 
 SAID = """\
 IronCurtain was used: it fetched a server, put the proxy in front of a desktop client, and made a key. Then it
-goes, by the commands of [the page](../../uninstall.md)."""
+goes, by the commands of docs/uninstall.md."""
 PAGE = (ROOT / "docs" / "uninstall.md").read_text()
 COMMANDS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0].splitlines()
 CLIENT = ".config/Claude/claude_desktop_config.json"

@@ -1,4 +1,4 @@
-"""A desktop client and an editor with npx and uvx servers: docs/transcripts/journeys/wrap-clients.md."""
+"""A desktop client and an editor with npx and uvx servers: tests/journeys/wrap-clients.md."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ OFFICE = shipped.ROOT / "examples" / "office"
 
 
 def test_the_evidence_of_an_example_notices_every_mutant(capsys: pytest.CaptureFixture[str]) -> None:
-    # That of the shipped policy is in the transcript docs/transcripts/widened-by-one-word.md.
+    # That of the shipped policy is in the transcript tests/e2e/transcripts/widened-by-one-word.md.
     bundle = str(OFFICE / "generated" / "bundle")
     assert run(["mutation", "--bundle", bundle, "--fail-under", "95", "--format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""A session of an agent, killed and resumed, as docs/transcripts/agent-session.md shows it."""
+"""A session of an agent, killed and resumed, as tests/e2e/transcripts/agent-session.md shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.documentation.transcript import ROOT, Transcript
 from support.machines.contained import NEEDS_SANDBOX
 
 SAID = """\
-`ironcurtain start` ([agent sessions](../sessions.md)) with the two servers of this repository's
+`ironcurtain start` with the two servers of this repository's
 `mcp-servers.json` and the policy in `generated/`. A test runs all this again and compares. **No model wrote
 what the agent says and asks for here**: a server on loopback speaks a provider's protocol and plays a script,
 so that the same happens every time. The servers, the policy, the repository and the terminal are real.

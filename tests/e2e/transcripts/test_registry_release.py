@@ -16,11 +16,12 @@ import pytest
 from e2e.program import ROOT, copy_tracked
 from e2e.transcripts.test_release import KEY, blocks, commands
 from ruamel.yaml import YAML
+from support.documentation.transcript import SNAPSHOTS
 from support.people.typed import typed
 from support.services.oci_registry import NEEDS_REGISTRY, digest, oci_registry
 from support.services.plain_opa import plain_opa
 
-TRANSCRIPT = ROOT / "docs" / "transcripts" / "registry.md"
+TRANSCRIPT = SNAPSHOTS / "registry.md"
 ADDRESS = "127.0.0.1:5000"
 SHOWN = re.compile(r"^(published|already|pulled|verified|NOT|error|note)|^  (to|digest|-->|hint)")
 UNCONTAINED = "note: servers cannot be contained"
@@ -45,7 +46,7 @@ def test_a_release_in_a_registry_as_the_page_tells_it(
     lines = [
         "# A release in an OCI registry",
         "",
-        "What [registry](../registry.md) tells, typed. A test types it",
+        "What docs/registry.md tells, typed. A test types it",
     ]
     lines[-1] += " again and compares, and lets a plain OPA fetch the release."
     lines += ["", "```text"]

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from e2e.program import ROOT, copy_tracked
 from ruamel.yaml import YAML
+from support.documentation.transcript import SNAPSHOTS
 from support.people.typed import typed
 from support.records.signing import archive
 from support.services.bundle_server import Held, bundle_server
@@ -25,7 +26,7 @@ from support.services.plain_opa import plain_opa
 
 from ironcurtain.bundle.archive import Bundle, unpack
 
-TRANSCRIPT = ROOT / "docs" / "transcripts" / "release.md"
+TRANSCRIPT = SNAPSHOTS / "release.md"
 ADDRESS = "http://127.0.0.1:8000"
 KEY = "~/.ironcurtain/signing-key.pub.pem"
 REFUSED = "Bundle load failed"
@@ -123,7 +124,7 @@ def test_a_release_as_the_pages_tell_it(release: Release) -> None:
     release.lines += [
         "# A release, start to end",
         "",
-        "What [publish](../publish.md) tells, typed. A test types it again and compares.",
+        "What docs/publish.md tells, typed. A test types it again and compares.",
         "",
         "## The signed release",
         "",
@@ -171,7 +172,6 @@ def test_a_release_as_the_pages_tell_it(release: Release) -> None:
     release.lines += ["```", ""]
     text = "\n".join(release.lines)
     if "IRONCURTAIN_WRITE_TRANSCRIPTS" in os.environ:
-        TRANSCRIPT.parent.mkdir(exist_ok=True)
         TRANSCRIPT.write_text(text)
     assert text == TRANSCRIPT.read_text()
 

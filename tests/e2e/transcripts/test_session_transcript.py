@@ -1,4 +1,4 @@
-"""A session of two servers behind the proxy, as docs/transcripts/session.md shows it."""
+"""A session of two servers behind the proxy, as tests/e2e/transcripts/session.md shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shop example behind a proxy, as docs/transcripts/shop.md shows it."""
+"""The shop example behind a proxy, as tests/e2e/transcripts/shop.md shows it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from support.machines.contained import NEEDS_SANDBOX
 
 SAID = """\
 An agent serves Ada behind `ironcurtain proxy` with the policy and the server of
-[examples/shop](../../examples/shop/README.md): records that are looked up, a budget, working hours and a
-label decide ([records, memory and the clock](../memory.md)). A test runs all this again and compares. It
+examples/shop: records that are looked up, a budget, working hours and a
+label decide. A test runs all this again and compares. It
 turns the clock of the proxy, so that days pass in a minute. Each call stands as the agent makes it, and below
 it what the agent is told. Ids, digests and times of the log are left out."""
 

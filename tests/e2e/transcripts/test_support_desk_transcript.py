@@ -1,4 +1,4 @@
-"""The support desk, served over stdio and HTTP, as docs/transcripts/support-desk.md shows it."""
+"""The support desk, served over stdio and HTTP, as tests/e2e/transcripts/support-desk.md shows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.documentation.support_desk_story import Story, tell
 from support.documentation.transcript import Transcript
 
 SAID = """\
-The gateway of [examples/support_desk](../../examples/support_desk/README.md), and clients of the MCP SDK: one
+The gateway of examples/support_desk, and clients of the MCP SDK: one
 over standard input and output, whose permissions are in a file, and two over HTTP, whose permissions are in
 signed tokens. A test runs all this again and compares. Each call stands as the agent makes it, and below it
 what the agent is told. Ids, times and digests are left out."""

@@ -1,4 +1,4 @@
-"""A desktop client wrapped, used, contained, drifted, unwrapped: docs/transcripts/wrapped-client.md."""
+"""A desktop client wrapped, used, contained, drifted, unwrapped, as wrapped-client.md shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transcripts in docs/transcripts, each made anew: compiles against a loopback model that errs."""
+"""Transcripts of compiles against a loopback model that errs, each made anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of docs/transcripts/agent-session.md: `ironcurtain start` with the shipped policy and servers."""
+"""The story of the transcript agent-session: `ironcurtain start` with the shipped policy and servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of docs/transcripts/wrapped-client.md: a desktop client's servers behind the proxy, and back."""
+"""The story of the transcript wrapped-client: a desktop client's servers behind the proxy, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of docs/transcripts/gate.md: a pull request that loosens, its approval, the pass.
+"""The story of the transcript gate: a pull request that loosens, its approval, the pass.
 
 `python tests/support/documentation/gate_story.py` writes the transcript anew.
 """
@@ -19,10 +19,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from e2e.program import in_process
 from fixtures.tiny_project import ANNOTATIONS, CONSTITUTION, RULES, answer, write_project
 
+from support.documentation.transcript import SNAPSHOTS
 from support.machines.workflow import Runner, Step
 
 ROOT = Path(__file__).parents[3]
-TRANSCRIPT = ROOT / "docs" / "transcripts" / "gate.md"
+TRANSCRIPT = SNAPSHOTS / "gate.md"
 WORKFLOW = re.search(
     r"^```yaml\n(name: policy\n.*?)^```$", (ROOT / "docs/gate.md").read_text(), re.MULTILINE | re.DOTALL
 )
@@ -42,7 +43,7 @@ GH = '#!/bin/sh\n[ "$1 $2 $4" = "pr comment --body-file" ] && cp "$5" "$COMMENT"
 INTRODUCTION = """\
 # The gate at work
 
-What [gate.md](../gate.md) describes, in a scratch repository: the steps of its workflow run as a runner
+What docs/gate.md describes, in a scratch repository: the steps of its workflow run as a runner
 runs them. A test runs all this again and compares; `python tests/support/documentation/gate_story.py`
 writes it anew. Revisions are shortened.
 """

@@ -1,4 +1,4 @@
-"""The story of docs/transcripts/session.md: a session behind the proxy, and a person in a second terminal."""
+"""The story of the transcript session: a session behind the proxy, and a person in a second terminal."""
 
 from __future__ import annotations
 

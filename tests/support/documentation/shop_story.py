@@ -1,4 +1,4 @@
-"""The story of docs/transcripts/shop.md: the shop example behind proxies whose clock the story turns."""
+"""The story of the transcript shop: the shop example behind proxies whose clock the story turns."""
 
 from __future__ import annotations
 

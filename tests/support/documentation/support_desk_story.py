@@ -1,4 +1,4 @@
-"""The story of docs/transcripts/support-desk.md: one agent with a file of permissions, two with tokens."""
+"""The story of the transcript support-desk: one agent with a file of permissions, two with tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Transcripts that are documentation: written by the test that makes them, and held against it ever after."""
+"""Transcripts of what people type: written by the test that makes them, and compared with it ever after.
+
+Four are documentation, `PAGES`; the others are kept beside tests.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ import pytest
 from support.projects.modelled import Modelled
 
 ROOT = Path(__file__).parents[3]
+PAGES = ROOT / "docs" / "transcripts"
+SNAPSHOTS = ROOT / "tests" / "e2e" / "transcripts"
 WRITE = "IRONCURTAIN_WRITE_TRANSCRIPTS"
 _CHANGING = (
     (re.compile(r"\(\d+\.\d s\)"), "(… s)"),
@@ -26,10 +31,17 @@ _CHANGING = (
 
 
 class Transcript:
-    """Collects what was done and shown; what differs from run to run (times, digests) is left out."""
+    """Collects what was done and shown; what differs from run to run (times, digests) is left out.
 
-    def __init__(self, name: str, title: str, said: str) -> None:
-        self._path = ROOT / "docs" / "transcripts" / f"{name}.md"
+    Args:
+        name: The name of its file, without `.md`.
+        title: Its heading.
+        said: The first paragraph.
+        place: The directory of its file.
+    """
+
+    def __init__(self, name: str, title: str, said: str, place: Path = SNAPSHOTS) -> None:
+        self._path = place / f"{name}.md"
         self._parts = [f"# {title}\n\n{said}\n"]
 
     def say(self, heading: str, text: str = "") -> None:
@@ -53,20 +65,19 @@ class Transcript:
         self.show(shown.replace(str(project.directory), "PROJECT"), "console")
 
     def check(self, without: Iterable[str] = ()) -> None:
-        """Hold the transcript against the one in the documentation, or write it where that is asked for.
+        """Compare the transcript with the one of before, or write it where that is asked for.
 
         Args:
             without: Headings of the sections that this machine could not run: they are not compared.
         """
         text = "\n".join(self._parts)
         if os.environ.get(WRITE) and not without:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(text, encoding="utf-8")
         expected = self._path.read_text(encoding="utf-8")
         for heading in without:
             expected = re.sub(rf"(?ms)^## {re.escape(heading)}\n.*?(?=^## |\Z)", "", expected)
         if text != expected:
-            lines = unified_diff(expected.splitlines(), text.splitlines(), "documented", "seen", lineterm="")
+            lines = unified_diff(expected.splitlines(), text.splitlines(), "before", "seen", lineterm="")
             pytest.fail(
                 "\n".join([*lines, f"where this is right, run the test with {WRITE}=1"]), pytrace=False
             )
