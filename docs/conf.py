@@ -1,6 +1,7 @@
 """How `make docs` builds the documentation as a site: Sphinx over the Markdown files as they stand.
 
-Lists that are made from code (commands, attacks, well-known servers) are put below the text of their page.
+Lists that are made from code (commands, attacks, well-known servers) or by a program (the results of the
+field run) are put below the text of their page.
 
 The source is the whole checkout, so a link means the same on the site as where the files are read as
 source. The order of the site is that of the links in `docs/index.md` and in the indexes below it.
@@ -26,6 +27,7 @@ from ironcurtain.cli.main import GROUPS, command_of
 from ironcurtain.system.structs import Struct
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from field.report import RESULTS
 from support.documentation import attack_table, known_page
 
 project = "IronCurtain"
@@ -91,12 +93,8 @@ def _show_as_written(
 def _extend(app: Sphinx, page: str, source: list[str]) -> None:
     if page.endswith(("/index", "/README")):
         source[0] += "".join(_contents(app, page, part) for part in re.split(r"(?m)^## ", source[0]))
-    elif page == "docs/commands":
-        source[0] += "".join(map(_commands, GROUPS))
-    elif page == "docs/attacks":
-        source[0] += attack_table.table()
-    elif page == "docs/known-servers":
-        source[0] += known_page.tables()
+    elif page in _BELOW:
+        source[0] += "\n" + _BELOW[page]()
 
 
 def _contents(app: Sphinx, page: str, part: str) -> str:
@@ -123,6 +121,15 @@ def _commands(group: str) -> str:
         for each in GROUPS[group]
     )
     return f"\n## {group}\n\n```{{eval-rst}}\n{directives}```\n"
+
+
+_BELOW = {
+    "docs/attacks": attack_table.table,
+    "docs/commands": lambda: "".join(map(_commands, GROUPS)),
+    "docs/field": RESULTS.read_text,
+    "docs/known-servers": known_page.tables,
+}
+"""What is put below the text of a page."""
 
 
 # The texts of `--help` are plain: what reStructuredText would take for markup is escaped.

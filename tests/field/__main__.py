@@ -1,6 +1,6 @@
-"""Run real servers and clients directly and wrapped, and write docs/field.md: `make field [NAMES="…"]`.
+"""Run real servers and clients directly and wrapped, and write `results.md`: `make field [NAMES="…"]`.
 
-Rows that are not named keep the results that they had in this checkout; the page says when each was.
+Rows that are not named keep the results that they had in this checkout; they say when each was.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEPT = SCRATCH / "results"
 
 
 def main(wanted: Sequence[str]) -> None:
-    """Run the rows that are wanted, or all; print a line for each, and write the page."""
+    """Run the rows that are wanted, or all; print a line for each, and write the tables."""
     known = rows.load()
     if strangers := set(wanted) - {*known.servers, *known.clients}:
         sys.exit(f"no such rows: {', '.join(sorted(strangers))}")
@@ -36,7 +36,7 @@ def main(wanted: Sequence[str]) -> None:
             keep(name, client, client_result := there.run(name, client))
             show(report.line(name, client, client_result))
     kept = {path.stem: report.Kept.model_validate_json(path.read_text()) for path in KEPT.glob("*.json")}
-    report.PAGE.write_text(report.page(known, kept))
+    report.RESULTS.write_text(report.page(known, kept))
 
 
 def keep(name: str, row: rows.Package, result: servers.ServerResult | ClientResult) -> None:

@@ -1,4 +1,4 @@
-"""The table of a field run: `docs/field.md`, made of the results that are kept of all rows."""
+"""The tables of a field run, made of the results that are kept of all rows; `docs/field.md` explains them."""
 
 from __future__ import annotations
 
@@ -13,30 +13,8 @@ from field.rows import ClientRow, Package, Rows, ServerRow
 from field.servers import ServerResult
 from pydantic import BaseModel
 
-PAGE = ROOT / "docs" / "field.md"
+RESULTS = ROOT / "tests" / "field" / "results.md"
 _LONGEST = 600
-_HEAD = """# Field run
-
-Real MCP servers and clients from the package registries, in exact versions, used directly and behind
-IronCurtain's proxy on one machine without any network but its loopback. `make field` runs them and writes
-this page. The rows are in `tests/field/field.toml`.
-
-- **tools**: how many are listed, directly and behind the proxy.
-- **equal**: whether one call gives the same result, or the same error, both times.
-- **time to the tools**: from the start to the list of tools, directly and behind the proxy, in turn, and
-  their ratio; of servers the median of a few starts. Directly it is always the installed program.
-- **remarks**: what the product refused and why, which of its commands (printed by the failure itself) mended
-  it, and what failed.
-
-The [policy](glossary.md#policy) permits everything, and is made as a person makes it: `init`,
-`servers fetch`, `annotate` and `bundle`; then `wrap`, of a client's configuration. Where a version has a
-star, that starts the server by `npx -y` or `uvx`, and IronCurtain fetches it.
-"""
-
-_CLIENTS = """\
-Each has the servers `everything` and `time`, and calls a tool of each. To agents a loopback model says so,
-which speaks the APIs of four providers; libraries are used as their documentation says.
-"""
 
 
 class Kept(BaseModel):
@@ -58,7 +36,7 @@ class Kept(BaseModel):
 
 
 def page(rows: Rows, kept: Mapping[str, Kept]) -> str:
-    """Return the page."""
+    """Return the tables, with when and where the rows were run."""
     runs = sorted({(each.date, each.revision) for each in kept.values()})
     when = " and ".join(dict.fromkeys(date for date, _ in runs))
     loads = [each.load for each in kept.values() if each.load is not None]
@@ -68,7 +46,6 @@ def page(rows: Rows, kept: Mapping[str, Kept]) -> str:
     head = ("tools", "equal", "time to the tools", "remarks")
     return "\n".join(
         [
-            _HEAD,
             f"Run on {when}, with IronCurtain at {revisions}, on a machine of {os.cpu_count()} processors",
             f"whose load was {min(loads):.1f} to {max(loads):.1f}; above that number, all wait in turn.",
             "\n## Servers\n",
@@ -76,7 +53,6 @@ def page(rows: Rows, kept: Mapping[str, Kept]) -> str:
             "",
             *_table(("server", "package", *head), servers),
             "\n## Clients\n",
-            _CLIENTS,
             *_table(("client", "package", *head), clients),
             "",
         ]
