@@ -65,7 +65,7 @@ def test_help_loads_nothing_heavy(path: tuple[str, ...]) -> None:
 
 def test_one_table_of_exit_codes() -> None:
     in_help = ROW.findall(EXIT_CODES)
-    section = (ROOT / "README.md").read_text().split("## Exit codes")[1].split("##")[0]
+    section = (ROOT / "docs" / "commands.md").read_text().split("## Exit codes")[1].split("##")[0]
     assert [int(code) for code, _ in in_help] == sorted(Exit)
     assert ROW.findall(section) == in_help
 
