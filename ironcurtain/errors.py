@@ -15,7 +15,7 @@ a process status. Each leaf is documented for users by the page ``docs/errors/<c
     │   ├── GatewayError                        IC15nn  tools of one's own
     │   └── SessionError                        IC16nn  agent sessions
     ├── RejectedError        1: the answer is no
-    │   └── VerificationError, RegoRejectedError        IC20nn
+    │   └── VerificationError … ReceiptError            IC20nn
     ├── NoAnswerError        3: no answer could be given
     │   ├── EngineMissingError … EngineFailedError      IC30nn  OPA
     │   ├── BundleIntegrityError … BundleSignatureError IC31nn  bundles
@@ -255,6 +255,10 @@ class VerificationError(RejectedError, code="IC2001"):
 
 class RegoRejectedError(RejectedError, code="IC2002"):
     """OPA rejects a Rego module of the bundle."""
+
+
+class ReceiptError(RejectedError, code="IC2003"):
+    """A record lacks what others would need to decide it again, or is not decided as it says."""
 
 
 # -- could not answer: exit 3 -------------------------------------------------------------------

@@ -70,7 +70,7 @@ GROUPS = {
         "preview": "Filter a sample answer by its output policy, with reasons.",
     },
     "Operate it": {
-        "audit": "Read, verify and sum up audit logs.",
+        "audit": "Read, verify and sum up audit logs, and make receipts of calls.",
         "key": "Make and show the keys that bundles are signed with.",
         "publish": "Put a signed bundle where OPA fetches it.",
         "pull": "Fetch a bundle from an OCI registry.",

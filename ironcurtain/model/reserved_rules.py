@@ -246,6 +246,21 @@ def is_of_policy(name: str) -> bool:
     return kind_of(name) not in _BESIDE_THE_POLICY
 
 
+_OF_THE_ENGINE = frozenset(
+    {
+        ReservedRule.SANDBOX_ALLOW,
+        ReservedRule.DEFAULT_DENY,
+        ReservedRule.DOMAIN_ESCALATE,
+        ReservedRule.UNRESOLVED_REMOTE,
+    }
+)
+
+
+def is_of_engine(name: str) -> bool:
+    """Tell whether the engine's answer decided, alone or raised to an approval by a structural check."""
+    return reserved(name) in {None, *_OF_THE_ENGINE}
+
+
 def is_custom(name: str) -> bool:
     """Tell whether a decision's rule is of a custom module, whose names `decision.rego` forms."""
     return name.startswith(_CUSTOM)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, Values
-from ironcurtain.analysis.engine.rules.rules import rules_of_tool
+from ironcurtain.analysis.engine.rules.rules import predicates_of_tool
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.patterns import Chain, identifier_chain, path_chain, url_chain
@@ -149,10 +149,7 @@ class AbstractSanitizer:
         if not role.resource or resource.unresolved is not None:
             return AbstractResource()
         chain = resource_chain(role, resource.resource, self._content.case_insensitive_hosts)
-        return AbstractResource(
-            patterns=self._loaded.patterns.covering(role, resource.resource),
-            chain=self._digests.chain(role.pattern_kind, chain),
-        )
+        return AbstractResource(chain=self._digests.chain(role.pattern_kind, chain))
 
     def _arguments(
         self, record: DecisionRecord, tool: ToolAnnotation, prepared: Prepared
@@ -175,10 +172,7 @@ class AbstractSanitizer:
     def _predicates_of(self, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
         place = (server, tool.tool)
         if place not in self._predicates:
-            rules = rules_of_tool(self._content, server, tool, {})
-            self._predicates[place] = tuple(
-                {predicate.key: predicate for rule in rules for predicate in rule.predicates}.values()
-            )
+            self._predicates[place] = predicates_of_tool(self._content, server, tool)
         return self._predicates[place]
 
 

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, predicate_of_key
-from ironcurtain.analysis.engine.rules.rules import rules_of_tool
+from ironcurtain.analysis.engine.rules.rules import predicates_of_tool
 from ironcurtain.analysis.engine.space.variables import Variable, VariableClass, variables_of
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
@@ -90,8 +90,7 @@ class CallCompletions:
     def _predicates_of(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
         place = (server, tool.annotation.tool)
         if place not in self._predicates:
-            rules = rules_of_tool(self._content, server, tool.annotation, {})
-            self._predicates[place] = tuple({a.key: a for rule in rules for a in rule.predicates}.values())
+            self._predicates[place] = predicates_of_tool(self._content, server, tool.annotation)
         return self._predicates[place]
 
     def _completed(

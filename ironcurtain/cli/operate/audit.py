@@ -1,15 +1,23 @@
-"""`ironcurtain audit`: reading, verifying and summing up audit logs."""
+"""`ironcurtain audit`: reading, verifying and summing up audit logs, and receipts of them."""
 
 from __future__ import annotations
 
 import json
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ironcurtain.cli.options.options import FORMAT, MARKDOWN_FORMAT, QUIET, F
+from ironcurtain.cli.options.options import (
+    FORMAT,
+    MARKDOWN_FORMAT,
+    OPA,
+    QUIET,
+    F,
+    TrustOptions,
+    trust_options,
+)
 from ironcurtain.cli.output.results import print_result
 from ironcurtain.errors import Exit, UsageError
 
@@ -34,7 +42,7 @@ def _log(command: F) -> F:
 
 @click.group()
 def command() -> None:
-    """Read, verify and sum up audit logs.
+    """Read, verify and sum up audit logs, and make receipts of calls.
 
     LOG is a log's file or the name of a session; without it the newest log is meant.
 
@@ -122,7 +130,7 @@ def show(*, id_: str, log: str | None, directory: str | None, format_: str) -> E
     from ironcurtain.enforcement.audit.log_paths import find_logs
     from ironcurtain.enforcement.audit.summary import entry_lines, find_entry
 
-    entry = find_entry(find_logs(log, _folder(directory)), id_)
+    _, entry = find_entry(find_logs(log, _folder(directory)), id_)
     print_result(entry, entry_lines(entry), format_)
     return Exit.YES
 
@@ -256,6 +264,83 @@ def state(*, log: str | None, directory: str | None, head: str | None, key: str 
         return Exit.NO
     memory = state_of(paths.session, read_records(paths))
     print_result(memory, state_lines(memory), format_)
+    return Exit.YES
+
+
+@command.command()
+@click.argument("id_", metavar="[ID]", required=False)
+@click.option("--log", metavar="LOG", help="The log (default: where ID is; for a period the newest).")
+@click.option("--clause", metavar="C", help="The decisions of this sentence.")
+@click.option("--since", metavar="TIME", default="", help="From this time on: 2026-07-01, or with the hour.")
+@click.option("--until", metavar="TIME", default="~", help="Up to this time, which is not part of it.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="Where to write the receipt.")
+@click.option("--bundle", metavar="B", help="The bundle that decided (default: the project's).")
+@_DIRECTORY
+@_HEAD
+@_KEY
+@click.option(
+    "--witness", metavar="FILE", help="End the chain at what this witness was told, not at the head."
+)
+@trust_options
+@OPA
+def receipt(
+    *,
+    id_: str | None,
+    log: str | None,
+    clause: str | None,
+    since: str,
+    until: str,
+    output: str,
+    bundle: str | None,
+    directory: str | None,
+    head: str | None,
+    key: str | None,
+    witness: str | None,
+    opa: str | None,
+    **trust: Unpack[TrustOptions],
+) -> Exit:
+    """Write decisions to a file from which others can decide them again, without IronCurtain.
+
+    It holds the decision ID (or the one whose id begins so), or those of a period, of a sentence, or both,
+    with what OPA was asked and the proof of their position in the log. Of a period without --clause it holds
+    all records, so that none can be left out.
+
+    \b
+    Example:
+      ironcurtain audit receipt --clause C7 --since 2026-07-01 -o q3.json
+
+    \b
+    Exit: 0 written; nothing is written with 1 a record lacks what others
+    need, or is not decided as it says; 2 no such log, decision or bundle;
+    3 the log is not intact, another bundle decided, no engine.
+    """  # noqa: D301 - click reads the escape
+    from ironcurtain.analysis.receipts.receipt import Choice, heads_of, make_receipt, moment
+    from ironcurtain.analysis.receipts.report import receipt_lines, write_receipt
+    from ironcurtain.bundle.opening import Trust, open_bundle
+    from ironcurtain.cli.review.policy_argument import bundle_or_project, opa_command
+    from ironcurtain.enforcement.audit.log_paths import find_logs
+    from ironcurtain.enforcement.audit.reader import require_intact
+    from ironcurtain.enforcement.audit.summary import find_entry
+    from ironcurtain.enforcement.audit.witness import witnessed
+
+    if (id_ is None) is not any((clause, since, until != "~")):
+        raise UsageError(
+            "give either ID or some of --clause, --since and --until", hint="See the command's --help."
+        )
+    is_anywhere = id_ is not None and log is None and head is None
+    logs = find_logs(None, _folder(directory)) if is_anywhere else [_paths(log, directory, head)]
+    paths = logs[0]
+    if id_ is not None:
+        paths, entry = find_entry(logs, id_)
+        id_ = entry.decision.id
+    choice = Choice(id=id_, clause=clause, since=moment(since), until=moment(until))
+    told = _told(paths, key, witness)
+    require_intact(witnessed(_verified(paths, key), paths, told), paths)
+    read = open_bundle(Path(bundle_or_project(bundle)), Trust.of(**trust))
+    heads = heads_of(paths) if told is None else told
+    made = make_receipt(paths, choice, read, opa_command(opa), heads)
+    write_receipt(made, Path(output))
+    click.echo("\n".join(receipt_lines(made, output)))
     return Exit.YES
 
 

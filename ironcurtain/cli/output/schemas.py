@@ -19,6 +19,7 @@ from ironcurtain.analysis.matrix.report import Matrix
 from ironcurtain.analysis.mutation.report import MutationReport
 from ironcurtain.analysis.narrowing.report import Narrowing
 from ironcurtain.analysis.onboarding.report import Onboarding, ServerList
+from ironcurtain.analysis.receipts.report import Receipt
 from ironcurtain.analysis.replay.report import Replay
 from ironcurtain.bundle.domain import Domain
 from ironcurtain.bundle.provenance_model import Statement
@@ -121,6 +122,7 @@ SCHEMAS: dict[str, Callable[[], JsonValue]] = {
     "waiting-questions": _of(WaitingQuestions),
     "provenance": _of(Statement),
     "proxy-status": _of(ProxyStatus),
+    "receipt": _of(Receipt),
     "replay": _of(Replay),
     "samples": _written(ToolSamples),
     "scenarios": _written(Scenarios),

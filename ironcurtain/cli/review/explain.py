@@ -202,7 +202,8 @@ def _find(log: str | None, id_: str | None) -> DecisionRecord:
     from ironcurtain.enforcement.audit.summary import find_entry
 
     if id_ is not None:
-        return find_entry(find_logs(log, audit_directory()), id_).decision
+        _, entry = find_entry(find_logs(log, audit_directory()), id_)
+        return entry.decision
     paths = find_log(log, audit_directory())
     decisions = [line.record for line in read_records(paths) if line.record.kind == "decision"]
     if not decisions:

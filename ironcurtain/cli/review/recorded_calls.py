@@ -12,12 +12,10 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.enforcement.audit.log_paths import LogPaths, audit_directory, find_log, read_key
-from ironcurtain.enforcement.audit.reader import read_records, verify
+from ironcurtain.enforcement.audit.reader import read_records, require_intact, verify
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
 from ironcurtain.engine.command import OpaCommand
-from ironcurtain.errors import AuditError
 from ironcurtain.model.reserved_rules import is_of_policy
-from ironcurtain.system.text import visible
 
 
 def recorded_decisions(
@@ -31,13 +29,7 @@ def recorded_decisions(
     """
     folder = Path(directory) if directory is not None else audit_directory()
     place = find_log(named, folder, Path(head) if head is not None else None)
-    verified = verify(place, key=key)
-    if not verified.intact:
-        raise AuditError(
-            f"the audit log is not intact: {visible(verified.problems[0].message)}",
-            where=str(place.path),
-            hint="Run `ironcurtain audit verify`.",
-        )
+    require_intact(verify(place, key=key), place)
     records = [line.record for line in read_records(place)]
     decisions = [record for record in records if isinstance(record, DecisionRecord)]
     decided = [record for record in decisions if is_of_policy(record.rule)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator
@@ -20,6 +19,7 @@ from ironcurtain.enforcement.audit.record_types import (
 )
 from ironcurtain.errors import AuditError
 from ironcurtain.system import json_text
+from ironcurtain.system.json_text import JsonSource
 from ironcurtain.system.structs import Struct
 
 HEAD_BYTES = 512
@@ -42,11 +42,13 @@ class SealedLine(Struct):
     Attributes:
         previous: The seal that it names as the one before.
         record: The record's JSON.
+        digest: The record's digest, if the seal is over that; None in a line of before.
     """
 
     previous: str
     record: bytes
     seal: str
+    digest: str | None
 
 
 class ChangedLineError(ValueError):
@@ -64,16 +66,26 @@ def record_bytes(record: DecisionRecord | ResultRecord | EventRecord) -> bytes:
         AuditError: If the record holds something that is no JSON.
     """
     try:
-        return _RECORDS.encode(record.model_dump(mode="json")).encode()
+        return json_bytes(record.model_dump(mode="json"))
     except (TypeError, ValueError) as error:
         raise AuditError(f"a record holds what is no JSON ({type(error).__name__})") from error
 
 
+def json_bytes(value: JsonSource) -> bytes:
+    """Return a JSON value in that form; ValueError or TypeError where it is none."""
+    return _RECORDS.encode(value).encode()
+
+
 def seal_line(record: bytes, previous: str) -> tuple[bytes, str]:
     """Return the line of a record's JSON, with its line feed, and its seal."""
-    content = _BEFORE + previous.encode() + _BETWEEN + record
-    seal = json_text.digest_bytes(content)
-    return content + _SEAL + seal.encode() + _AFTER + b"\n", seal
+    seal = seal_of(previous, json_text.digest_bytes(record))
+    parts = (_BEFORE, previous.encode(), _BETWEEN, record, _SEAL, seal.encode(), _AFTER, b"\n")
+    return b"".join(parts), seal
+
+
+def seal_of(previous: str, digest: str) -> str:
+    """Return the seal of a record by its digest: whoever follows a chain need not see the records."""
+    return json_text.digest_bytes(f"{previous}{digest}".encode())
 
 
 def open_line(line: bytes) -> SealedLine:
@@ -91,11 +103,14 @@ def open_line(line: bytes) -> SealedLine:
     )
     if not framed:
         raise ChangedLineError("it is no line of an audit log")
-    seal = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    if tail[len(_SEAL) : -len(_AFTER)] != seal.encode():
-        raise ChangedLineError("it is not what was sealed")
-    previous = content[len(_BEFORE) : len(_BEFORE) + _DIGEST_LENGTH]
-    return SealedLine(previous.decode("ascii", "replace"), content[_RECORD:], seal)
+    previous = content[len(_BEFORE) : len(_BEFORE) + _DIGEST_LENGTH].decode("ascii", "replace")
+    record, seal = content[_RECORD:], tail[len(_SEAL) : -len(_AFTER)].decode("ascii", "replace")
+    digest = json_text.digest_bytes(record)
+    if seal == seal_of(previous, digest):
+        return SealedLine(previous, record, seal, digest)
+    if seal == json_text.digest_bytes(content):  # logs of before are sealed over the line itself
+        return SealedLine(previous, record, seal, None)
+    raise ChangedLineError("it is not what was sealed")
 
 
 def split_lines(data: bytes) -> tuple[Iterator[bytes], bytes]:

@@ -69,7 +69,13 @@ _Group = list[tuple[bytes, asyncio.Future[None]]]
 
 def now() -> str:
     """Return the time as records hold it: RFC 3339, UTC, microseconds."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return stamp(datetime.now(UTC))
+
+
+def stamp(moment: datetime) -> str:
+    """Return a moment as records hold it; one without a zone is in UTC."""
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class AuditLog:

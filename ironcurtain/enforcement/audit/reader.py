@@ -30,6 +30,7 @@ from ironcurtain.errors import AuditError, FileError
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.locks import is_locked
 from ironcurtain.system.structs import Struct
+from ironcurtain.system.text import visible
 
 _CHUNK = 1 << 20
 _PAUSE = 0.1
@@ -160,6 +161,20 @@ def verify(paths: LogPaths, *, key: bytes | None = None, use_head: bool = True) 
         problems=tuple(problems[:MAX_PROBLEMS]),
         missing_results=() if problems else missing_results(check.records),
     )
+
+
+def require_intact(verified: AuditVerification, paths: LogPaths) -> None:
+    """Refuse a log that is not what was written.
+
+    Raises:
+        AuditError: With the first problem.
+    """
+    if not verified.intact:
+        raise AuditError(
+            f"the audit log is not intact: {visible(verified.problems[0].message)}",
+            where=str(paths.path),
+            hint="Run `ironcurtain audit verify`.",
+        )
 
 
 def missing_results(records: list[bytes]) -> tuple[str, ...]:

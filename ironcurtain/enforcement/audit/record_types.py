@@ -1,8 +1,8 @@
 """The audit log: one JSON line per record, sealed over its content and the line before (specification 4.1).
 
-A line is `{"previous":SEAL,"record":{…},"seal":SEAL}`, JSON with sorted keys and without blanks. `seal` is
-the SHA-256 over everything before it in the line, `previous` the seal of the line before (`GENESIS` for the
-first). So the chain can be verified over bytes, without reading the records.
+A line is `{"previous":SEAL,"record":{…},"seal":SEAL}`, JSON with sorted keys and without blanks. `previous`
+is the seal of the line before (`GENESIS` for the first), `seal` the SHA-256 over it and the record's digest.
+So the chain can be verified over bytes, and followed over digests, without reading the records.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class AbstractResource(Frozen):
     """What is kept of a resource's value in a log that holds no values.
 
     Attributes:
-        patterns: The patterns and `@lists` of the recorded policy that cover it.
+        patterns: In records of before, what `ResourceRecord.patterns` holds now.
         chain: Keyed digests of the beginnings of its chain, the longest last: a pattern covers the resource
             exactly if the digest of the pattern's own chain is one of them. Empty where no pattern could.
     """
 
-    patterns: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     chain: tuple[str, ...] = ()
 
 
@@ -59,6 +59,7 @@ class ResourceRecord(Frozen):
         floor: The structural rule under which it is at least escalated.
         recursive: Whether the tool acts on the whole tree below.
         unresolved: Whether it is not known what it names.
+        patterns: The patterns and `@lists` of the policy that cover it, as the engine saw them.
         abstract: What is kept instead of the value.
     """
 
@@ -73,6 +74,7 @@ class ResourceRecord(Frozen):
     floor: str | None = None
     recursive: bool = False
     unresolved: bool = False
+    patterns: tuple[str, ...] = Field(default=(), exclude_if=is_empty)
     abstract: AbstractResource | None = None
 
 
@@ -226,6 +228,8 @@ class DecisionRecord(Frozen):
         caller: Facts about whom the agent acts for, redacted.
         schema_digest: The annotated tool's digest; None for an unknown tool.
         listing_digest: Digest of all that clients were told of the live tool; None where that is not known.
+        input_digest: Digest of what the engine was asked, with what this record holds in the place of values
+            (`recorded_input`); None where its answer is not in the decision, and in records of before.
         basis: Digest of everything beside rules and lists that the facts in this record rest on: the tool's
             annotation, the roles, home and sandbox. Two policies with one basis see one call alike.
         verdict: The decision of policy and structural checks, before any approval.
@@ -255,6 +259,7 @@ class DecisionRecord(Frozen):
     schema_digest: Digest | None = None
     listing_digest: Digest | None = None
     drift_checked: bool = False
+    input_digest: Digest | None = Field(default=None, exclude_if=is_empty)
     basis: Digest | None = None
     verdict: Verdict
     rule: str
@@ -319,7 +324,8 @@ class Line(Frozen):
     Attributes:
         previous: The seal of the line before.
         record: What is recorded.
-        seal: SHA-256 over all of the line before `,"seal"`.
+        seal: SHA-256 over `previous` and the SHA-256 of the record's JSON; in lines of before over all of the
+            line before `,"seal"`.
     """
 
     previous: Digest

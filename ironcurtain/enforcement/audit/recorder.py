@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -16,6 +17,8 @@ from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.decision.decide import Call, Prepared
 from ironcurtain.decision.loaded_policy import LoadedPolicy
+from ironcurtain.decision.policy_input import PolicyInput
+from ironcurtain.decision.roles import Registry
 from ironcurtain.decision.structural_checks import MinimumVerdict
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.audit.bounds import bounded, shortened
@@ -34,10 +37,12 @@ from ironcurtain.enforcement.audit.record_types import (
     ResultStatus,
     Sandbox,
 )
+from ironcurtain.enforcement.audit.recorded_input import input_digest, recorded_input
 from ironcurtain.enforcement.audit.redaction import Redaction
 from ironcurtain.model.annotations import SAID_ABOUT_TOOLS, ToolAnnotation
 from ironcurtain.model.decision import Decision, ResourceDecision
 from ironcurtain.model.reasons import Reason
+from ironcurtain.model.reserved_rules import is_of_engine
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Digest, JsonValue
@@ -135,6 +140,7 @@ class Recorder:
         )
         self._mark = Redaction(self._key).mark
         self._bases: dict[tuple[str, str], Digest | None] = {}
+        self._roles = Registry(content.annotations.roles)
 
     def decision(
         self,
@@ -195,7 +201,12 @@ class Recorder:
             gateway=seen.gateway,
         )
         kept = self._sanitizer.keep(record, ready, decision.cause)
-        return kept if forwarded else bounded(kept, len(_raw(call.arguments)), self._mark)
+        if not forwarded:
+            kept = bounded(kept, len(_raw(call.arguments)), self._mark)
+        if tool is None or ready is None or kept.omitted or not is_of_engine(decision.rule):
+            return kept
+        asked = recorded_input(kept, tool, self._content, self._roles)
+        return kept.model_copy(update={"input_digest": input_digest(asked)})
 
     def result(
         self,
@@ -323,14 +334,30 @@ def _resource_records(prepared: Prepared | None, decision: Decision) -> tuple[Re
     if prepared is None:
         return tuple(_early(resource) for resource in decision.subjects)
     decided = decision.subjects or (None,) * len(prepared.call.resources)
+    patterns = _covering(prepared.input)
     return tuple(
-        _resource_record(resource, prepared.minimum, said, decision)
+        _resource_record(resource, prepared.minimum, said, decision, tuple(patterns[resource.id]))
         for resource, said in zip(prepared.call.resources, decided, strict=True)
     )
 
 
+def _covering(asked: PolicyInput) -> defaultdict[str, list[str]]:
+    """Return the patterns that cover each resource, sorted, by the resources' ids."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for derived in (asked, asked["sandboxed"]):
+        for role, patterns in derived["patterns"].items():
+            for pattern in patterns:
+                for id_ in derived["within"][role][pattern]:
+                    found[id_].append(pattern)
+    return found
+
+
 def _resource_record(
-    resource: Resource, minimum: MinimumVerdict, said: ResourceDecision | None, decision: Decision
+    resource: Resource,
+    minimum: MinimumVerdict,
+    said: ResourceDecision | None,
+    decision: Decision,
+    patterns: tuple[str, ...],
 ) -> ResourceRecord:
     escalated = minimum.escalated.get(resource.id)
     return ResourceRecord(
@@ -344,6 +371,7 @@ def _resource_record(
         floor=escalated[0] if escalated else None,
         recursive=resource.recursive,
         unresolved=resource.unresolved is not None,
+        patterns=patterns,
     )
 
 

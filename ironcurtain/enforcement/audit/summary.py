@@ -148,8 +148,10 @@ def report(lines: Iterable[Line], verification: AuditVerification) -> AuditRepor
     )
 
 
-def find_entry(logs: Iterable[LogPaths], id_: str) -> AuditEntry:
-    """Return a decision with its result. Several records of one id in a log: the last decision is meant.
+def find_entry(logs: Iterable[LogPaths], id_: str) -> tuple[LogPaths, AuditEntry]:
+    """Return a decision with its result, and its log.
+
+    Several records of one id in a log: the last decision is meant.
 
     Args:
         logs: At least one; they are read, one after the other, until one has exactly this id.
@@ -159,13 +161,13 @@ def find_entry(logs: Iterable[LogPaths], id_: str) -> AuditEntry:
         UsageError: If there is none, or there are several.
     """
     places: list[Path] = []
-    found: list[AuditEntry] = []
+    found: list[tuple[LogPaths, AuditEntry]] = []
     for paths in logs:
         places.append(paths.path)
         entries = _entries(paths, id_)
         if id_ in entries:
-            return entries[id_]
-        found += entries.values()
+            return paths, entries[id_]
+        found += [(paths, each) for each in entries.values()]
     if len(found) == 1:
         return found[0]
     what = "there is no decision" if not found else f"there are {len(found)} decisions"

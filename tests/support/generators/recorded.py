@@ -15,6 +15,7 @@ from ironcurtain.enforcement.audit.recorder import Recorder
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.model.decision import Decision
+from ironcurtain.system.json_text import digest_bytes
 from support.generators import spaces
 from support.records.audited import KEY, TIME
 
@@ -54,6 +55,7 @@ def record_all(
     recorder = Recorder(
         content,
         loaded,
+        bundle=digest_bytes(bundle.archive()),
         key=KEY,
         sanitizer=(lambda key: AbstractSanitizer(content, loaded, key)) if abstract else None,
         clock=lambda: TIME,

@@ -11,6 +11,8 @@ from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.replay.pseudonymization import AbstractSanitizer
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
+from ironcurtain.bundle.signing.keys import read_private_key
+from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.canonical.this_host import ThisHost
 from ironcurtain.decision.decide import Call, prepare
@@ -24,6 +26,7 @@ from ironcurtain.engine.command import OpaCommand
 from ironcurtain.engine.locate import find
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.json_text import digest_bytes
 from support.projects.policies import annotations_of, compiled, rule, tool
 from support.records.audited import KEY
 
@@ -58,10 +61,12 @@ class Session:
     def audit(self) -> Path:
         return self.root / "audit"
 
-    def bundle(self, rules: list[dict[str, Any]], name: str = "bundle.tar.gz") -> str:
-        """Write the bundle of rules; return its path."""
+    def bundle(
+        self, rules: list[dict[str, Any]], name: str = "bundle.tar.gz", key: Path | None = None
+    ) -> str:
+        """Write the bundle of rules, signed where a key is named; return its path."""
         path = self.root / name
-        path.write_bytes(bundle_of(rules).archive())
+        path.write_bytes(bundle_of(rules, key).archive())
         return str(path)
 
     def record(
@@ -73,14 +78,24 @@ class Session:
         rules: list[dict[str, Any]] = RULES,
         out_of_reach: tuple[str, ...] = (),
         observed: Observed | None = None,
+        key: Path | None = None,
+        mode: str | None = None,
     ) -> LogPaths:
         """Record reads of paths below home (and one refused deletion) as a session's log.
 
         Those of `out_of_reach` are refused as the proxy refuses what a server's sandbox does not reach.
         """
         seen = observed or Observed()
+        bundle = bundle_of(rules, key)
         return record(
-            self, name, paths, abstract=abstract, rules=rules, out_of_reach=out_of_reach, observed=seen
+            self,
+            name,
+            paths,
+            abstract=abstract,
+            bundle=bundle,
+            out_of_reach=out_of_reach,
+            observed=seen,
+            mode=mode,
         )
 
 
@@ -93,16 +108,18 @@ def make_session(root: Path) -> Session:
     return Session(root)
 
 
-def bundle_of(rules: list[dict[str, Any]]) -> Bundle:
+def bundle_of(rules: list[dict[str, Any]], key: Path | None = None) -> Bundle:
     """Return the bundle of rules over two tools, one that reads and one that removes."""
+    clauses = [{"id": id_, "text": "As said."} for id_ in sorted({each["clause"] for each in rules})]
     read = {**tool("read", path=["read-path"], mode=["none"]), "input_schema": SCHEMA}
     remove = tool("remove", path=["delete-path"])
-    return assemble(
-        compiled(rules),
+    made = assemble(
+        compiled(rules, clauses=clauses),
         annotations_of({"files": [read, remove]}),
         registry=Registry(),
         release=Release(engine_version="test"),
     )
+    return made if key is None else sign(made, read_private_key(key))
 
 
 def record(
@@ -111,11 +128,11 @@ def record(
     paths: list[str],
     *,
     abstract: bool,
-    rules: list[dict[str, Any]],
+    bundle: Bundle,
     out_of_reach: tuple[str, ...],
     observed: Observed,
+    mode: str | None,
 ) -> LogPaths:
-    bundle = bundle_of(rules)
     site = Deployment(home=str(session.home), sandbox=str(session.root / "box"))
     loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
     content = PolicyContent.of(bundle)
@@ -123,8 +140,10 @@ def record(
     def sanitizer(key: bytes) -> RecordSanitizer:
         return AbstractSanitizer(content, loaded, key)
 
-    recorder = Recorder(content, loaded, key=KEY, sanitizer=sanitizer if abstract else None)
-    calls = [Call("files", "read", {"path": f"~/{path}"}) for path in paths]
+    digest = digest_bytes(bundle.archive())
+    recorder = Recorder(content, loaded, bundle=digest, key=KEY, sanitizer=sanitizer if abstract else None)
+    more = {"mode": mode} if mode is not None else {}
+    calls = [Call("files", "read", {"path": f"~/{path}", **more}) for path in paths]
     calls.append(Call("files", "remove", {"path": "~/docs/x"}))
     prepared = {f"{number:04d}": prepare(call, loaded) for number, call in enumerate(calls)}
     decisions = decide_prepared(prepared, bundle, loaded, OpaCommand(find()))

@@ -126,6 +126,12 @@ class RuleOfTool(Struct):
         return frozenset(self.tokens.get(pattern, pattern) for pattern in condition.patterns)
 
 
+def predicates_of_tool(content: PolicyContent, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
+    """Return all that a bundle's rules test of the calls of a tool, each once."""
+    rules = rules_of_tool(content, server, tool, {})
+    return tuple({each.key: each for rule in rules for each in rule.predicates}.values())
+
+
 def rules_of_tool(
     content: PolicyContent, server: str, tool: ToolAnnotation, tokens: Mapping[str, str]
 ) -> tuple[RuleOfTool, ...]:

@@ -13,6 +13,7 @@ import anyio
 import pytest
 from support.records.audited import KEY, TIME, decided, ended, write_log
 
+from ironcurtain.enforcement.audit.hash_chain import head_text
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import LogPaths, find_log, log_at, session_log
 from ironcurtain.enforcement.audit.reader import is_written, read_lines, read_records, verify
@@ -29,10 +30,29 @@ def test_a_log_is_a_chain_of_lines_that_verifies(tmp_path: Path) -> None:
     previous = GENESIS
     for line, document in zip(lines, documents, strict=True):
         assert document["previous"] == previous
-        previous = document["seal"]
-        assert previous == digest_bytes(line[: line.index(b',"seal"')])
+        record = line[line.index(b'"record":') + len(b'"record":') : line.index(b',"seal"')]
+        previous = digest_bytes(f"{previous}{digest_bytes(record)}".encode())
+        assert document["seal"] == previous
     found = verify(place, key=KEY)
     assert (found.intact, found.lines, found.truncation, found.keyed) == (True, 6, "checked", True)
+
+
+def test_a_log_of_before_verifies_and_goes_on(tmp_path: Path) -> None:
+    """Its lines are sealed over their own bytes; those that follow are not."""
+    place = write_log(tmp_path, 2)
+    seal, lines = GENESIS, []
+    for line in place.path.read_bytes().splitlines():
+        content = b'{"previous":"' + seal.encode() + line[line.index(b'","record":') : line.index(b',"seal"')]
+        seal = digest_bytes(content)
+        lines.append(content + f',"seal":"{seal}"}}\n'.encode())
+    place.path.write_bytes(b"".join(lines))
+    place.head.write_bytes(head_text("work", 4, seal, KEY))
+    assert verify(place, key=KEY).intact
+    write_log(tmp_path, 1)
+    found = verify(place, key=KEY)
+    assert (found.intact, found.lines) == (True, 6)
+    place.path.write_bytes(place.path.read_bytes().replace(b"/home/user/box/1", b"/home/user/box/2", 1))
+    assert [each.kind for each in verify(place, key=KEY).problems] == ["changed"]
 
 
 def test_files_and_directories_are_private(tmp_path: Path) -> None:
