@@ -1,4 +1,4 @@
-"""Each example of docs/syntax.md: built by `ironcurtain bundle`, and decided by OPA as its table says."""
+"""Each example of docs/syntax.md and syntax_examples.md, built by `ironcurtain bundle`, decided by OPA."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ironcurtain.model.conditions import ArgCondition, FactOperator, If
 from ironcurtain.settings import load_settings
 from ironcurtain.system.files import load
 
-PAGE = (ROOT / "docs" / "syntax.md").read_text()
+PAGE = ROOT / "docs" / "syntax.md"
 PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>[\s\S]*?)^```$|^\| (?P<row>`\{.*) \|$", re.MULTILINE)
 
 
 @dataclass
 class Example:
-    """A block of the page, the rows of the table below it, and what the build says to it."""
+    """A block of a page, the rows of the table below it, and what the build says to it."""
 
     language: str
     text: str
@@ -48,9 +48,9 @@ class Example:
         return self.language == "json" and not self.error and "facts" in self.document
 
 
-def read() -> list[Example]:
+def read(page: Path) -> list[Example]:
     found: list[Example] = []
-    for part in PARTS.finditer(PAGE):
+    for part in PARTS.finditer(page.read_text()):
         if part["row"]:
             found[-1].rows.append([cell.strip() for cell in part["row"].split(" | ")])
         elif part["language"] == "text":
@@ -60,12 +60,13 @@ def read() -> list[Example]:
     return found
 
 
-ORDER, *EXAMPLES = read()
+ORDER, *EXAMPLES = read(Path(__file__).with_name("syntax_examples.md"))
+SHOWN = read(PAGE)
 SETTINGS = [tomllib.loads(e.text) for e in EXAMPLES if e.language == "toml" and not e.error]
 (ROLES,) = (settings["roles"] for settings in SETTINGS if "roles" in settings)
 (CALLER,) = (settings["caller"] for settings in SETTINGS if "caller" in settings)
 FACTS = {name: fact for e in EXAMPLES if e.declares_facts for name, fact in e.document["facts"].items()}
-GOOD = [e for e in EXAMPLES if e.language == "json" and not e.error and not e.declares_facts]
+GOOD = [e for e in [*EXAMPLES, *SHOWN] if e.language == "json" and not e.error and not e.declares_facts]
 BAD = [e for e in EXAMPLES if e.error]
 LOOKUP = {
     "tool": "get_order",
@@ -73,7 +74,7 @@ LOOKUP = {
     "reads": True,
     "args": [{"name": "id", "roles": ["none"]}],
 }
-"""The tool that looks up the record which the page declares."""
+"""The tool that looks up the record which the examples declare."""
 
 
 def build(directory: Path, examples: list[Example]) -> Ended:
@@ -95,7 +96,7 @@ def build(directory: Path, examples: list[Example]) -> Ended:
     return in_process("bundle", *files, "-o", "out", cwd=directory)
 
 
-def test_each_rule_decides_and_each_annotation_finds_what_the_page_says(tmp_path: Path) -> None:
+def test_each_rule_decides_and_each_annotation_finds_what_its_table_says(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "work").mkdir(parents=True)
     ended = build(tmp_path, GOOD)
@@ -119,7 +120,7 @@ def _call(number: int, row: list[str]) -> str:
 
 
 def _told(example: Example, decision: dict[str, Any], home: Path) -> str:
-    """Return a decision as the page's tables tell it."""
+    """Return a decision as the tables have it."""
     if not example.is_tool:
         return str(decision["verdict"])
     if decision["rule"].startswith("structural-"):
@@ -129,7 +130,7 @@ def _told(example: Example, decision: dict[str, Any], home: Path) -> str:
 
 
 @pytest.mark.parametrize("example", BAD, ids=lambda example: re.sub(r"\W+", "-", example.error)[:60])
-def test_each_mistake_is_told_in_the_words_of_the_page(example: Example, tmp_path: Path) -> None:
+def test_each_mistake_is_told_in_the_words_of_its_example(example: Example, tmp_path: Path) -> None:
     if example.language == "json":
         said = build(tmp_path, [example]).err.replace("shop0", "shop").replace('-0"', '"')
     else:
@@ -152,7 +153,13 @@ def test_the_examples_of_settings_and_confirmations_are_read(tmp_path: Path) -> 
     assert (len(confirmed.confirmed), len(confirmed.rules)) == (3, 2)
 
 
-def test_a_confirmation_of_the_page_is_what_the_annotations_wait_for(tmp_path: Path) -> None:
+def test_the_page_declares_what_the_examples_declare() -> None:
+    declared = [e.text for e in SHOWN if e.language == "toml" or e.declares_facts]
+    assert len(declared) == 2
+    assert not [text for text in declared if not any(text in e.text for e in EXAMPLES)]
+
+
+def test_a_confirmation_is_what_the_annotations_wait_for(tmp_path: Path) -> None:
     tool = {
         "name": "order",
         "description": "Orders of the shop in Rome.",
@@ -174,7 +181,7 @@ def test_a_confirmation_of_the_page_is_what_the_annotations_wait_for(tmp_path: P
     assert confirmed.code == 0, confirmed.err
 
 
-def test_the_page_has_an_example_of_every_construct() -> None:
+def test_there_is_an_example_of_every_construct() -> None:
     shown = "\n".join(example.text for example in [ORDER, *EXAMPLES] if not example.error)
     conditions = {field.alias or name for name, field in If.model_fields.items()}
     flags = {*Argument.model_fields} - {"pii"}
