@@ -56,7 +56,7 @@ async def tell(you: Journey, log: Path) -> None:
         async with Client(stdio_client(started, errlog=stderr), cache=None) as client:
             async with waiting(you, client, "filesystem__read_text_file", letter) as id_:
                 await to_thread.run_sync(you.type, "ironcurtain approvals list", 4)
-                await to_thread.run_sync(you.type, f"ironcurtain approvals show {id_[:4]}")
+                await to_thread.run_sync(you.run, f"ironcurtain approvals show {id_[:4]}")
                 await to_thread.run_sync(you.type, f"ironcurtain approvals approve {id_[:4]}", 0, "approve\n")
             you.say("Denied", "The next call wants to write.")
             changed = {**letter, "content": "Dear Bob,\n"}

@@ -33,11 +33,11 @@ def test_pull_requests(agent: Callable[..., Journey]) -> None:
     compile_by_hand(you, {"rules-filesystem": rules("~/Downloads")}, told=False)
     you.commits("Compile it")
     assert "loosened without approval" in you.type(GATE, 1)
-    you.type("cat gate.md")
+    you.type("sed -n '/^## Loosened/,/^## Problems/p' gate.md")
     you.say("Approved", "Somebody answers for it, in the same pull request.")
     reason = "--reason 'Tickets are to be read.' --approver alice@example.com"
     you.type("git show origin/main:generated/bundle.tar.gz > ../published.tar.gz")
-    approve = f"ironcurtain diff ../published.tar.gz generated/bundle --write-approval {APPROVALS} {reason}"
+    approve = f"ironcurtain diff ../published.tar.gz generated/bundle --write-approval {APPROVALS} {reason} > /dev/null"
     you.type(approve, 4)
     you.commits("Approve it")
     you.type(GATE)

@@ -26,7 +26,7 @@ def test_a_reviewers_hour(agent: Callable[..., Journey]) -> None:
     you.say("What does it decide?")
     you.type("ironcurtain matrix | head -n 8")
     you.say("What can it never do?")
-    you.type("ironcurtain guarantees", 2)
+    you.run("ironcurtain guarantees", 2)
     you.write("guarantees.yaml", GUARANTEES)
     you.type("cat guarantees.yaml")
     printed = you.type("ironcurtain guarantees")
@@ -38,7 +38,7 @@ def test_a_reviewers_hour(agent: Callable[..., Journey]) -> None:
     assert "DENY  filesystem/move_file" in you.type(f"ironcurtain explain --sandbox ~/work {call}")
     you.type("ironcurtain explain --clause C6")
     you.say("What of it is tested?")
-    you.type("ironcurtain coverage")
+    you.type("ironcurtain coverage | grep -v '^not reached'")
     printed = you.type("ironcurtain mutation")
     assert "1 survived" in printed
     you.say("A scenario more", "The one that is missing, as it is printed.")
