@@ -91,7 +91,9 @@ def _show_as_written(
 
 
 def _extend(app: Sphinx, page: str, source: list[str]) -> None:
-    if page.endswith(("/index", "/README")):
+    if page in _INDEXES:
+        source[0] += "\n```{toctree}\n:maxdepth: 1\n:glob:\n\n*\n```\n"
+    elif page.endswith(("/index", "/README")):
         source[0] += "".join(_contents(app, page, part) for part in re.split(r"(?m)^## ", source[0]))
     elif page in _BELOW:
         source[0] += "\n" + _BELOW[page]()
@@ -123,6 +125,8 @@ def _commands(group: str) -> str:
     return f"\n## {group}\n\n```{{eval-rst}}\n{directives}```\n"
 
 
+_INDEXES = ("docs/decisions/README", "docs/errors/README")
+"""What lists all pages of its directory."""
 _BELOW = {
     "docs/attacks": attack_table.table,
     "docs/commands": lambda: "".join(map(_commands, GROUPS)),
