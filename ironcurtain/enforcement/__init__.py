@@ -1,6 +1,6 @@
-"""Enforcement: tool calls come in over MCP, and only what the policy permits goes on to a server.
+"""Enforcement: an agent's calls come in, and only what the policy permits goes on to where it is done.
 
-In: a signed or checked bundle, `mcp-servers.json`, and a client's calls. Out: servers' answers, or
-refusals, and a sealed audit record of every decision. Open `proxy/calls/enforce.py` first: the order of
-everything that a call meets. `approvals`, `audit` and `sandbox` are what it asks, writes and starts.
+In: a signed or checked bundle, and calls. Out: answers, or refusals, and a sealed audit record of every
+decision. Open `calls/enforce.py` first: the order of everything that a call meets, whoever made it.
+`approvals`, `audit`, `facts` and `sandbox` are what it asks, writes, knows and starts; `proxy` speaks MCP.
 """

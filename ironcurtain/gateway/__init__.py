@@ -5,7 +5,7 @@
 In: a module of declared tools (`ironcurtain serve tools.py`). Out: a `Gateway`, which the proxy serves like
 any MCP server, and whose tools pass the same `decide()`. Open `definition.py` first; a call's way is in
 `admission.py` and `calling.py`, and `output/` has output policies, which the proxy applies to
-every server's answers (`ironcurtain/enforcement/proxy/calls/outputs.py`).
+every server's answers (`ironcurtain/enforcement/calls/outputs.py`).
 """
 
 from ironcurtain.gateway.command import Command, cli_command

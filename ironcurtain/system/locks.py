@@ -5,7 +5,7 @@ of work, by a lock file beside what is worked on (the library `filelock`). `lock
 open anyway, exclusively or shared: whoever writes a log or runs a proxy holds it for as long as it lives, and
 `is_locked` asks whether somebody does.
 
-The turns of calls about the same path (`ironcurtain.enforcement.proxy.calls.turns`) need
+The turns of calls about the same path (`ironcurtain.enforcement.calls.path_locks`) need
 locks on ranges of one file, which neither kind has.
 """
 

@@ -11,7 +11,7 @@ import pytest
 from ironcurtain.decision import policy_input
 from ironcurtain.decision.canonical import identifiers, paths, resources, urls
 from ironcurtain.decision.roles import BUILT_IN
-from ironcurtain.enforcement.proxy.calls import repeated_calls
+from ironcurtain.enforcement.calls import repeated_calls
 from ironcurtain.model.reserved_rules import NO_ANSWER, ReservedRule, RuleKind
 from ironcurtain.system import json_text
 

@@ -13,7 +13,7 @@ from support.projects.policies import rule, tool
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import RESOURCE_URI
-from ironcurtain.enforcement.proxy.calls.server_requests import read_resource
+from ironcurtain.enforcement.proxy.forwarding.server_requests import read_resource
 
 ROLES = [
     RESOURCE_URI.model_dump(mode="json"),

@@ -14,7 +14,7 @@ from support.projects.policies import rule
 
 from ironcurtain.decision.decide import Prepared, prepare
 from ironcurtain.decision.reserved_tools import RESOURCE_URI
-from ironcurtain.enforcement.proxy.calls.server_requests import read_resource, resource_uri
+from ironcurtain.enforcement.proxy.forwarding.server_requests import read_resource, resource_uri
 
 COUNT = 20_000
 ROLES = ["resource-uri", "read-path", "fetch-url"]

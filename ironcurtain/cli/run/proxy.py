@@ -21,7 +21,7 @@ from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.hook import HookCommand
-    from ironcurtain.enforcement.proxy.audit_options import LoggedValues
+    from ironcurtain.enforcement.calls.audit_options import LoggedValues
     from ironcurtain.enforcement.proxy.options import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients

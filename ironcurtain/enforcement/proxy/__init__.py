@@ -3,5 +3,5 @@
 In: requests of clients over stdio or HTTP. Out: requests that the policy permits, to the servers, and
 their answers. Open `runner.py` first: it starts everything in order, servers by `started_servers.py`, from
 what `options.py` says; then `serving.py`, which serves with it, `mcp_endpoint.py` (what a client can ask),
-`calls/enforce.py` (how it is decided) and `upstream/upstream.py` (the life of one server).
+`forwarding/` (what servers are sent) and `upstream/upstream.py` (the life of one server).
 """

@@ -13,10 +13,10 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
 from ironcurtain.decision.decide import is_drifted
-from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
+from ironcurtain.enforcement.calls.active_policy import PolicyInstance
+from ironcurtain.enforcement.calls.destination import NoAnswerError
+from ironcurtain.enforcement.calls.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.kept_narrowing import kept_narrowing
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
@@ -235,7 +235,7 @@ class Listing:
                 continue
             try:
                 listed, cut = await upstream.read_list(kind)
-            except (MCPError, UpstreamError) as error:
+            except (MCPError, NoAnswerError) as error:
                 is_none = isinstance(error, MCPError) and error.error.code == types.METHOD_NOT_FOUND
                 problems: tuple[str, ...] = (
                     () if is_none else (f"{kind.method} cannot be read: {cause(error)}",)

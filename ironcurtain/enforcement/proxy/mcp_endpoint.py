@@ -16,24 +16,22 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.proxy.calls import server_requests
-from ironcurtain.enforcement.proxy.calls.destination import Destination, ServerResult
-from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
-from ironcurtain.enforcement.proxy.calls.forwarding import ToServer, passed_meta, written_arguments
-from ironcurtain.enforcement.proxy.calls.refusal import error_result
-from ironcurtain.enforcement.proxy.calls.server_requests import (
+from ironcurtain.enforcement.calls.destination import Destination, NoAnswerError, OwnProcess, ServerResult
+from ironcurtain.enforcement.calls.enforce import Enforcer
+from ironcurtain.enforcement.calls.refusal import RefusedError, error_result
+from ironcurtain.enforcement.proxy.forwarding import server_requests
+from ironcurtain.enforcement.proxy.forwarding.server_requests import (
     CompletionRequest,
     PromptGet,
     ResourceRead,
     ServerRequest,
     ToolCall,
 )
+from ironcurtain.enforcement.proxy.forwarding.to_server import ToServer, passed_meta, written_arguments
 from ironcurtain.enforcement.proxy.listing import Listing, Told
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, PendingRequests
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.transport.direct_calls import DirectCalls
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.servers.tool_lists.listed_tool import PROMPTS, RESOURCES, TEMPLATES, TOOLS
@@ -207,7 +205,7 @@ class McpEndpoint:
             result = await self._enforce(context, params, ToolCall(call))
         except RefusedError as refused:
             result = error_result(refused.view.text)
-        except UpstreamError as error:
+        except NoAnswerError as error:
             result = error_result(f"The server {quoted(server)} of this tool gave no answer: {error.reason}.")
         return _for_era(context, result)
 
@@ -237,7 +235,7 @@ class McpEndpoint:
             return _for_era(context, await self._enforce(context, params, request))
         except RefusedError as refused:
             raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
-        except UpstreamError as error:
+        except NoAnswerError as error:
             raise MCPError(types.INTERNAL_ERROR, f"server {request.call.server}: {error.reason}") from None
 
     async def _enforce(
@@ -289,7 +287,7 @@ class McpEndpoint:
             await self._enforcer.enforce(call, _Unsent(uri), ClientRequest(context))
         except RefusedError as refused:
             raise MCPError(types.INVALID_REQUEST, refused.view.text) from None
-        except UpstreamError as error:
+        except NoAnswerError as error:
             raise MCPError(types.INVALID_REQUEST, f"server {call.server}: {error.reason}") from None
         return call.server
 
@@ -325,7 +323,7 @@ class McpEndpoint:
     async def _watch(self, server: str, uri: str, *, wanted: bool) -> None:
         try:
             await self._manager.upstreams[server].subscribe(uri, wanted=wanted)
-        except UpstreamError as error:
+        except NoAnswerError as error:
             raise MCPError(types.INTERNAL_ERROR, f"server {server}: {error.reason}") from None
 
     async def _set_level(self, _context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
@@ -336,7 +334,7 @@ class McpEndpoint:
         for name, upstream in self._manager.upstreams.items():
             try:
                 await upstream.set_log_level(level)
-            except (UpstreamError, MCPError) as error:
+            except (NoAnswerError, MCPError) as error:
                 self._manager.say(
                     f"server {name}: it cannot be asked for log messages ({type(error).__name__})"
                 )
@@ -353,12 +351,12 @@ class _Unsent(Destination):
         self._uri = uri
 
     async def send(
-        self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
+        self, arguments: Mapping[str, JsonValue], own_process: OwnProcess | None = None
     ) -> ServerResult:
         if (judged := server_requests.resource_uri(arguments)) != self._uri:
-            raise UpstreamError(f"changes are told of under the URI {quoted(judged)}: subscribe to that")
-        if alone is not None:
-            raise UpstreamError("the server that runs does not see it, so nobody can be told of its changes")
+            raise NoAnswerError(f"changes are told of under the URI {quoted(judged)}: subscribe to that")
+        if own_process is not None:
+            raise NoAnswerError("the server that runs does not see it, so nobody can be told of its changes")
         return {}
 
 

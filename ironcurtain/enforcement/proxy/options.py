@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.audit.log_paths import LIMIT, MAX_BYTES, audit_directory, default_key_path
+from ironcurtain.enforcement.calls.repeated_calls import MOST as MOST_REPEATS
 from ironcurtain.enforcement.facts import clock
-from ironcurtain.enforcement.proxy.calls.repeated_calls import MOST as MOST_REPEATS
 from ironcurtain.enforcement.proxy.configuration import Mark
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import ServerConfig
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.broker_directory import RequestListener
     from ironcurtain.enforcement.approvals.hook import HookCommand
     from ironcurtain.enforcement.audit.record_types import RecordListener
+    from ironcurtain.enforcement.calls.audit_options import LoggedValues
     from ironcurtain.enforcement.facts.totals.store_place import StorePlace
     from ironcurtain.enforcement.facts.user.words import UserWords
-    from ironcurtain.enforcement.proxy.audit_options import LoggedValues
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
     from ironcurtain.enforcement.proxy.transport.tokens import Tokens

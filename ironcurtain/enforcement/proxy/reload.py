@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
+from ironcurtain.enforcement.calls.active_policy import ActivePolicy, PolicyInstance
+from ironcurtain.enforcement.calls.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.configuration import Mark, mark_of
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.errors import (
     AuditError,
     BundleSignatureError,

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 from anyio import to_thread
 
+from ironcurtain.enforcement.calls.started_engine import StartedEngine
 from ironcurtain.enforcement.proxy.configuration import (
     check_configuration,
     check_sandbox,
@@ -33,7 +34,6 @@ from ironcurtain.enforcement.proxy.configuration import (
     mark_of,
 )
 from ironcurtain.enforcement.proxy.options import InProcessClient, LoadedFiles, ProxyOptions
-from ironcurtain.enforcement.proxy.started_engine import StartedEngine
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.policy import Policy
 from ironcurtain.servers.config import load_servers

@@ -26,23 +26,23 @@ from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import key_id
 from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.witness import AuditWitness
+from ironcurtain.enforcement.calls.active_policy import ActivePolicy, PolicyInstance
+from ironcurtain.enforcement.calls.approval_broker import ApprovalBroker, OpenRequest
+from ironcurtain.enforcement.calls.declared_facts import DeclaredFacts
+from ironcurtain.enforcement.calls.enforce import Enforcer, unlimited
+from ironcurtain.enforcement.calls.path_locks import OtherProxies
+from ironcurtain.enforcement.calls.repeated_calls import RepeatedCallLimiter
+from ironcurtain.enforcement.calls.started_engine import StartedEngine
 from ironcurtain.enforcement.facts.gather import FactSources
 from ironcurtain.enforcement.facts.memory import BEGINS, SessionMemory
 from ironcurtain.enforcement.facts.totals.store import StoreError
 from ironcurtain.enforcement.facts.totals.store_place import StorePlace
 from ironcurtain.enforcement.facts.user.words import UserWords
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy, PolicyInstance
-from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker, OpenRequest
-from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
-from ironcurtain.enforcement.proxy.calls.enforce import Enforcer
-from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
-from ironcurtain.enforcement.proxy.calls.turns import OtherProxies
 from ironcurtain.enforcement.proxy.configuration import Mark, load_own
 from ironcurtain.enforcement.proxy.listing import Listing, NarrowedTools
 from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
 from ironcurtain.enforcement.proxy.options import InProcessClient, LoadedFiles, ProxyOptions
 from ironcurtain.enforcement.proxy.reload import Reloader
-from ironcurtain.enforcement.proxy.started_engine import StartedEngine
 from ironcurtain.enforcement.proxy.started_servers import StartedServers
 from ironcurtain.enforcement.proxy.status.status_writer import StatusWriter
 from ironcurtain.enforcement.proxy.status.telemetry import telemetry_of_environment
@@ -51,14 +51,14 @@ from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.enforcement.proxy.transport.stdio import serve_stdio
 from ironcurtain.enforcement.proxy.upstream.local import gateways_of, outputs_of
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
+from ironcurtain.enforcement.proxy.withheld import Withheld
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.gateway.admission import Admission
 from ironcurtain.policy import Policy
 from ironcurtain.system.private_runtime import shared_file
 from ironcurtain.system.secret_forms.hiding import suspicious
-from ironcurtain.system.structs import Struct, replace
+from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
@@ -115,28 +115,41 @@ async def serve(
         listeners += [client.records] if client is not None else []
         words = client.words if client is not None else None
         facts = await _facts(options, log, audit_options.key, words, say)
-        enforcer = replace(_enforcer(options, live, facts, launcher, directory), listeners=tuple(listeners))
         _announce(options, policy, log, launcher, say)
-        gateways = gateways_of(ready.loaded.config)
-        domain = options.domain
-        if domain is not None:
-            gateways = domain.of(gateways, str(ready.loaded.config.path))
-            enforcer = replace(enforcer, limited=domain.limited)
-        enforcer = replace(
-            enforcer,
-            principal=options.principal,
-            admission=Admission(gateways),
-            outputs=outputs_of(ready.loaded.config, gateways),
-        )
+        gateways, limited = gateways_of(ready.loaded.config), unlimited
+        if options.domain is not None:
+            gateways = options.domain.of(gateways, str(ready.loaded.config.path))
+            limited = options.domain.limited
         manager = UpstreamManager(
             ready.loaded.config,
-            enforcer,
+            Withheld(live, options.bundle.absolute().parent, say, observe=options.observe),
             launcher,
             Clients(),
             say,
-            gateways=gateways,
-            published=options.bundle.absolute().parent,
+            gateways,
         )
+        asking = OpenRequest(
+            log.paths.session, options.patience, options.seconds, options.client_person, options.approvers
+        )
+        enforcer = Enforcer(
+            policy=live,
+            broker=ApprovalBroker(directory, asking),
+            log=log,
+            facts=facts,
+            breaker=RepeatedCallLimiter(options.repeats),
+            confined=launcher.state,
+            neighbours=OtherProxies(shared_file("turns")),
+            reach=manager.reach,
+            find_tool=manager.find_tool,
+            caller=options.caller,
+            observe=options.observe,
+            listeners=tuple(listeners),
+            principal=options.principal,
+            limited=limited,
+            admission=Admission(gateways),
+            outputs=outputs_of(ready.loaded.config, gateways),
+        )
+        manager.enforce_with(enforcer)
         with anyio.CancelScope(shield=True):
             started = first.recorder.event("start", revision=policy.revision, observe=options.observe)
             # Our own word, not a value of a call: it says which key the digests that follow are made with.
@@ -236,30 +249,6 @@ def _approvals(
         approvers=options.approvers,
     )
     return stack.enter_context(directory)
-
-
-def _enforcer(
-    options: ProxyOptions,
-    live: ActivePolicy,
-    facts: DeclaredFacts,
-    launcher: SandboxLauncher,
-    directory: ApprovalDirectory | None,
-) -> Enforcer:
-    asking = OpenRequest(
-        facts.log.paths.session, options.patience, options.seconds, options.client_person, options.approvers
-    )
-    return Enforcer(
-        policy=live,
-        broker=ApprovalBroker(directory, asking),
-        log=facts.log,
-        facts=facts,
-        breaker=RepeatedCallLimiter(options.repeats),
-        confined=launcher.state,
-        neighbours=OtherProxies(shared_file("turns")),
-        reaching=Reaching(launcher.beyond, launcher.is_apart),
-        caller=options.caller,
-        observe=options.observe,
-    )
 
 
 async def _facts(

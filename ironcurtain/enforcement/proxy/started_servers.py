@@ -13,9 +13,9 @@ from functools import partial
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.enforcement.audit.log import AuditLog, open_first_free
 from ironcurtain.enforcement.audit.log_paths import audit_directory, default_key_path, make_key, session_log
-from ironcurtain.enforcement.proxy.audit_options import AuditOptions
+from ironcurtain.enforcement.calls.audit_options import AuditOptions
+from ironcurtain.enforcement.calls.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.options import LoadedFiles, ProxyOptions
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.surroundings import note_enforced, sandbox_inputs
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.policy import Policy

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from ironcurtain.decision.comparison import Deviation, compare, of_instructions, of_prompts, withheld_words
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
+from ironcurtain.enforcement.calls.active_policy import ActivePolicy
+from ironcurtain.enforcement.calls.run_blocking import run_blocking
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.model.annotations import ServerAnnotations
 from ironcurtain.servers.tool_lists.published import recorded_server

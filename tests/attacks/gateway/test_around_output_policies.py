@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from support.deployments.proxied import LEGACY, MODERN, Place, text_of, until
 
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.proxy.calls.outputs import Outputs
+from ironcurtain.enforcement.calls.outputs import Outputs
 from ironcurtain.gateway.calling import CallNotes
 from ironcurtain.gateway.output.policy import OutputPolicy
 

@@ -12,7 +12,7 @@ import mcp_types as types
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import RESERVED
-from ironcurtain.enforcement.proxy.calls import server_requests
+from ironcurtain.enforcement.proxy.forwarding import server_requests
 from support.generators.published import RESOURCES, WORLD
 from support.generators.published_values import containers
 

@@ -24,6 +24,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from ironcurtain.enforcement.calls.asker import Asker
 from ironcurtain.enforcement.proxy.transport.scope import CLIENT, PRINCIPAL, UNASKED
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.system import json_text
@@ -38,6 +39,7 @@ _RESULTS: dict[str, type[types.Result]] = {
 }
 _UNSUPPORTED = types.ErrorData(code=types.INVALID_REQUEST, message="The client cannot be asked for this.")
 _MOST_SUSPENDED = 1_000
+_FORM = types.ElicitRequest(params=types.ElicitRequestFormParams(message="", requested_schema={}))
 
 
 def client_of(context: ServerRequestContext[Any, Any]) -> str:
@@ -95,7 +97,7 @@ class _Question:
     answer: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class ClientRequest:
+class ClientRequest(Asker):
     """A request of the client: what a server causes meanwhile reaches the client through it.
 
     Attributes:
@@ -147,6 +149,19 @@ class ClientRequest:
         with anyio.move_on_after(ANSWER_SECONDS):
             return await question.answer
         return types.ErrorData(code=types.REQUEST_TIMEOUT, message="The client did not bring an answer.")
+
+    @property
+    def can_elicit(self) -> bool:
+        """Whether the client shows forms."""
+        return can(self.capabilities, _FORM)
+
+    async def elicit(
+        self, message: str, schema: dict[str, JsonValue]
+    ) -> tuple[str, Mapping[str, object] | None] | None:
+        """Show a form to the client's person, as `Asker` says."""
+        form = types.ElicitRequestFormParams(message=message, requested_schema=schema)
+        result = await self.ask(types.ElicitRequest(params=form))
+        return (result.action, result.content) if isinstance(result, types.ElicitResult) else None
 
     @property
     def on_progress(self) -> ProgressFnT | None:

@@ -22,7 +22,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
+from ironcurtain.enforcement.calls.active_policy import ActivePolicy
 from ironcurtain.enforcement.proxy.transport.scope import CLIENT, PRINCIPAL, UNASKED
 from ironcurtain.enforcement.proxy.transport.tokens import BadTokenError, Tokens
 from ironcurtain.errors import AuditError, FileError

@@ -57,15 +57,3 @@ class UpstreamEvents(Protocol):
 
     def say(self, text: str) -> None:
         """Tell the person who started the proxy."""
-
-
-class UpstreamError(Exception):
-    """A server gave no answer.
-
-    Attributes:
-        reason: Why, in plain words, safe to show.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason

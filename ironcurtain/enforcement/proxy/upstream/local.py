@@ -14,9 +14,10 @@ import mcp_types as types
 from anyio import to_thread
 from mcp.shared.dispatcher import ProgressFnT
 
-from ironcurtain.enforcement.proxy.calls.outputs import Outputs
-from ironcurtain.enforcement.proxy.calls.refusal import error_result
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents
+from ironcurtain.enforcement.calls.destination import NoAnswerError
+from ironcurtain.enforcement.calls.outputs import Outputs
+from ironcurtain.enforcement.calls.refusal import error_result
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamEvents
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory, inventory_of
 from ironcurtain.gateway.calling import NOTES, ToolFailedError, call_tool
@@ -97,9 +98,9 @@ class LocalServer:
         """Refuse every request that is no call of a tool.
 
         Raises:
-            UpstreamError: Always.
+            NoAnswerError: Always.
         """
-        raise UpstreamError("it has tools only")
+        raise NoAnswerError("it has tools only")
 
     async def call_tool(
         self, params: Mapping[str, Any], *, on_progress: ProgressFnT | None = None
@@ -107,12 +108,12 @@ class LocalServer:
         """Call a tool with the arguments that were evaluated.
 
         Raises:
-            UpstreamError: If there is none of that name.
+            NoAnswerError: If there is none of that name.
         """
         del on_progress
         tool = self._gateway.tools.get(params["name"])
         if tool is None:
-            raise UpstreamError("it has tools only")
+            raise NoAnswerError("it has tools only")
         notes = NOTES.get()
         try:
             value = await call_tool(tool, params["arguments"], notes.trace_id, self._workers)
@@ -134,9 +135,9 @@ class LocalServer:
         """Refuse: a gateway has no resources.
 
         Raises:
-            UpstreamError: Always.
+            NoAnswerError: Always.
         """
-        raise UpstreamError("it has tools only")
+        raise NoAnswerError("it has tools only")
 
 
 def gateways_of(config: ServerConfig) -> dict[str, Gateway]:

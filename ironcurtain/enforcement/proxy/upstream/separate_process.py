@@ -17,9 +17,9 @@ from anyio import to_thread
 
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.calls.destination import NoAnswerError, OwnProcess
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall, explained
+from ironcurtain.enforcement.proxy.upstream.servers_reach import explained
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
@@ -58,7 +58,7 @@ class CallEvents(Protocol):
         """Return the texts of a server that depend on where it runs."""
 
 
-class Apart:
+class OwnProcesses:
     """Starts server processes for single calls, a few of each server at a time.
 
     Args:
@@ -74,31 +74,33 @@ class Apart:
         self._rooms = {name: anyio.Semaphore(MOST) for name in processes}
 
     async def send(
-        self, call: Call, alone: SeparateCall, client_request: ClientRequest, sending: SendTo
+        self, call: Call, own_process: OwnProcess, client_request: ClientRequest, sending: SendTo
     ) -> dict[str, JsonValue]:
         """Start a process of a call's server, hold its tool against the evaluated one, send, and end it.
 
         Raises:
-            UpstreamError: If it does not start, lists another tool, or gives no answer.
+            NoAnswerError: If it does not start, lists another tool, or gives no answer.
             MCPError: The server's own error.
         """
         room = self._rooms[call.server]
         with anyio.move_on_after(PATIENCE) as waited:
             await room.acquire()
         if waited.cancelled_caught:
-            raise UpstreamError(f"{MOST} of its processes for single calls run already")
+            raise NoAnswerError(f"{MOST} of its processes for single calls run already")
         try:
-            launcher = await self._launcher_for(call.server, alone.resources)
-            paths = [each.value for each in alone.resources if each.role.category == "path"]
-            events = _Events(self._events, client_request, alone)
+            launcher = await self._launcher_for(call.server, own_process.resources)
+            paths = [each.value for each in own_process.resources if each.role.category == "path"]
+            events = _Events(self._events, client_request, own_process)
             usual = self._processes[call.server]
             made = usual.for_one_call(events, launcher, paths)
 
             async def work() -> dict[str, JsonValue]:
                 if usual.roots.asked_for:
                     made.roots.expect()
-                await alone.ready(_difference(call, made.inventory or ToolInventory()))
-                return await explained(launcher, call.server, [*alone.resources], partial(sending, made))
+                await own_process.ready(_difference(call, made.inventory or ToolInventory()))
+                return await explained(
+                    launcher, call.server, [*own_process.resources], partial(sending, made)
+                )
 
             return await made.once(work)
         finally:
@@ -108,9 +110,9 @@ class Apart:
         try:
             return await to_thread.run_sync(self._launcher.for_one_call, server, resources)
         except IronCurtainError as error:
-            raise UpstreamError(error.what) from None
+            raise NoAnswerError(error.what) from None
         except OSError as error:
-            raise UpstreamError(f"what it names cannot be looked at: {visible(str(error))}") from None
+            raise NoAnswerError(f"what it names cannot be looked at: {visible(str(error))}") from None
 
 
 def _difference(call: Call, inventory: ToolInventory) -> str:
@@ -127,8 +129,8 @@ def _difference(call: Call, inventory: ToolInventory) -> str:
 class _Events:
     """What the process may cause: all of it belongs to the one call and its client."""
 
-    def __init__(self, events: CallEvents, client_request: ClientRequest, alone: SeparateCall) -> None:
-        self._events, self._client_request, self._alone = events, client_request, alone
+    def __init__(self, events: CallEvents, client_request: ClientRequest, own_process: OwnProcess) -> None:
+        self._events, self._client_request, self._own_process = events, client_request, own_process
 
     async def ask(self, server: str, request: types.InputRequest) -> types.InputResponse | types.ErrorData:
         return await self._events.ask(server, request, self._client_request)
@@ -137,7 +139,7 @@ class _Events:
         await self._events.logged(server, params, self._client_request)
 
     async def seen(self, server: str, seen: Observation) -> None:
-        await self._events.seen(server, seen, self._alone.id)
+        await self._events.seen(server, seen, self._own_process.id)
 
     async def changed(self, server: str, what: str) -> None:
         """Nobody is told: the lists of the server that goes on running are the ones that count."""

@@ -4,7 +4,7 @@ Whatever a server does, it does to its own tools: it has its own connection, its
 While it is down its calls fail at once with a plain sentence; it is started again after a growing pause.
 
 `run` is its life: start, list the tools, serve until the connection ends, pause, again. `request` sends one
-request and returns its result as the server wrote it, or raises `UpstreamError`; it never sends one twice.
+request and returns its result as the server wrote it, or raises `NoAnswerError`; it never sends one twice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamEvents, UpstreamLimits
+from ironcurtain.enforcement.calls.destination import NoAnswerError
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamEvents, UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.restarts import Restarts
 from ironcurtain.enforcement.proxy.upstream.roots import RootsTold
 from ironcurtain.enforcement.proxy.upstream.server_messages import ServerMessages
@@ -153,7 +154,7 @@ class Upstream:
 
         Raises:
             MCPError: The server's own error.
-            UpstreamError: If it is down, dies meanwhile, is too slow or answers nonsense.
+            NoAnswerError: If it is down, dies meanwhile, is too slow or answers nonsense.
         """
         session = await self._connected()
         sent = request_over(session, request, seconds=self._limits.call, on_progress=on_progress)
@@ -163,7 +164,7 @@ class Upstream:
         """Return the entries of a list as the server wrote them, and why not all were read, if so.
 
         Raises:
-            MCPError, UpstreamError: As `request` does.
+            MCPError, NoAnswerError: As `request` does.
         """
         session = await self._connected()
         return await self._answer(session, read_list(session, kind, seconds=self._limits.start))
@@ -174,7 +175,7 @@ class Upstream:
         """Call a tool and return its result, likewise; beside the session where the connection can do that.
 
         Raises:
-            MCPError, UpstreamError: As `request` does.
+            MCPError, NoAnswerError: As `request` does.
         """
         session = await self._connected()
         if not self._direct.is_open:
@@ -193,21 +194,21 @@ class Upstream:
             return await sent
         except MCPError as error:
             if is_end(error) and self._session is not session:
-                raise UpstreamError(f"the server ended before it answered ({self._reason})") from None
+                raise NoAnswerError(f"the server ended before it answered ({self._reason})") from None
             if is_end(error):
                 self._lost("it closed the connection")
-                raise UpstreamError("the server ended before it answered") from None
+                raise NoAnswerError("the server ended before it answered") from None
             # Before that, the error is the server's own, whatever its code says.
             if error.error.code == types.REQUEST_TIMEOUT and anyio.current_time() >= latest:
                 await self._check_pulse(session)
                 why = f"the server gave no answer within {self._limits.call:g} seconds"
-                raise UpstreamError(why) from None
+                raise NoAnswerError(why) from None
             raise
         except (ValidationError, ValueError, TypeError):
-            raise UpstreamError("the server's answer is not of the protocol") from None
+            raise NoAnswerError("the server's answer is not of the protocol") from None
         except (httpx2.HTTPError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             self._lost(f"it cannot be reached: {cause(error)}")
-            raise UpstreamError(f"the server cannot be reached: {cause(error)}") from None
+            raise NoAnswerError(f"the server cannot be reached: {cause(error)}") from None
 
     async def notify_roots_changed(self) -> None:
         """Tell a server of the handshake era that its roots changed."""
@@ -275,7 +276,7 @@ class Upstream:
         """Start the server, do some work with it, and end it, whatever comes of that.
 
         Raises:
-            UpstreamError: If it does not start.
+            NoAnswerError: If it does not start.
         """
         failed: Exception | None = None
         self._reason = "it is starting"
@@ -385,7 +386,7 @@ class Upstream:
 
     async def _connected(self) -> ClientSession:
         if self._session is None or self._ended.is_set():
-            raise UpstreamError(f"the server is not running ({self._reason})")
+            raise NoAnswerError(f"the server is not running ({self._reason})")
         return self._session
 
     async def _check_pulse(self, session: ClientSession) -> None:

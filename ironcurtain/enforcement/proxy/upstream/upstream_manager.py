@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import anyio
@@ -11,22 +10,23 @@ import mcp_types as types
 from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
-from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.decision.decide import Call
 from ironcurtain.decision.reserved_tools import ELICITATION, SAMPLING
+from ironcurtain.enforcement.calls.destination import Destination, OwnProcess
+from ironcurtain.enforcement.calls.enforce import Enforcer
+from ironcurtain.enforcement.calls.refusal import RefusedError
 from ironcurtain.enforcement.facts.records.answers import LookUp
-from ironcurtain.enforcement.proxy.calls import server_requests
-from ironcurtain.enforcement.proxy.calls.destination import Destination
-from ironcurtain.enforcement.proxy.calls.enforce import Enforcer, RefusedError
-from ironcurtain.enforcement.proxy.calls.look_ups import found_tool
+from ironcurtain.enforcement.proxy.forwarding import server_requests
+from ironcurtain.enforcement.proxy.forwarding.look_ups import found_tool
+from ironcurtain.enforcement.proxy.forwarding.receiver import ToReceiver
 from ironcurtain.enforcement.proxy.surroundings import could_ask, roots_of
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can, deliver
 from ironcurtain.enforcement.proxy.transport.clients import Clients
 from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Send, SeparateCall, explained
 from ironcurtain.enforcement.proxy.upstream.roots import root_of
-from ironcurtain.enforcement.proxy.upstream.separate_process import Apart
+from ironcurtain.enforcement.proxy.upstream.separate_process import OwnProcesses
+from ironcurtain.enforcement.proxy.upstream.servers_reach import ServersReach
 from ironcurtain.enforcement.proxy.upstream.tool_inventory import ToolInventory
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.withheld import Withheld
@@ -39,7 +39,7 @@ from ironcurtain.model.varying import Varying
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.endpoint_names import split_endpoint_name, split_full_name
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.structs import AbstractStruct, replace
+from ironcurtain.system.structs import AbstractStruct
 from ironcurtain.system.text import quoted
 
 _GREETING_PATIENCE = 1.0
@@ -55,21 +55,15 @@ class UpstreamManager:
     def __init__(
         self,
         config: ServerConfig,
-        enforcer: Enforcer,
+        withheld: Withheld,
         launcher: SandboxLauncher,
         clients: Clients,
         say: Callable[[str], None],
         gateways: Mapping[str, Gateway] | None = None,
-        *,
-        published: Path,
     ) -> None:
         self.clients = clients
-        self.withheld = Withheld(enforcer.policy, published, say, observe=enforcer.observe)
-        self.enforcer = replace(
-            enforcer,
-            reaching=replace(enforcer.reaching, carry=self._carry, say=say, beyond=self._beyond),
-            find_tool=self._find_tool,
-        )
+        self.withheld = withheld
+        self.enforcer: Enforcer
         self.say = say
         self._listed: set[str] = set()
         self._limits = UpstreamLimits()
@@ -86,7 +80,8 @@ class UpstreamManager:
             **{name: LocalServer(name, each, self) for name, each in (gateways or {}).items()},
         }
         self._launcher = launcher
-        self.apart = Apart(self.processes, self, launcher)
+        self.reach = ServersReach(launcher, self.upstreams, say)
+        self.own_processes = OwnProcesses(self.processes, self, launcher)
         self.passes = {name: server.pass_meta for name, server in config.servers.items()}
         if not self.upstreams:
             raise ServerConfigError("the file names no server that can be reached", where=str(config.path))
@@ -99,6 +94,10 @@ class UpstreamManager:
                     where=str(config.path),
                     hint="Rename one of the two servers.",
                 )
+
+    def enforce_with(self, enforcer: Enforcer) -> None:
+        """Take what decides on whatever the servers ask of the client."""
+        self.enforcer = enforcer
 
     def live_in(self, tasks: TaskGroup) -> None:
         """Take the task group that the servers live in."""
@@ -234,24 +233,9 @@ class UpstreamManager:
             said = types.ListRootsResult(roots=[*map(root_of, paths)])
         return said
 
-    async def _find_tool(self, asked: LookUp) -> tuple[Call, Destination]:
+    async def find_tool(self, asked: LookUp) -> tuple[Call, Destination]:
         """Return a look-up as the call that it is decided as, and where it goes."""
         return await found_tool(asked, self.upstreams)
-
-    async def _carry(self, server: str, resources: Sequence[Resource], send: Send) -> dict[str, JsonValue]:
-        """Send a call with the directories that it is about among the roots of its server."""
-        upstream = self.upstreams.get(server)
-        if upstream is None:
-            return await send()
-        paths = [resource.value for resource in resources]
-        async with upstream.roots.during(paths, upstream.notify_roots_changed):
-            return await explained(self._launcher, server, resources, send)
-
-    def _beyond(self, server: str, resources: Iterable[Resource], *, asked: bool) -> str:
-        """Return why a server's sandbox keeps it from a call: from starting, or from what the call names."""
-        process = self.processes.get(server)
-        stopped = process.restarts.stopped if process is not None else ""
-        return stopped or self._launcher.beyond(server, resources, asked=asked)
 
     async def deliver(self, request: types.InputRequest, client_request: ClientRequest | None) -> Any:  # noqa: ANN401
         """Ask the client, whatever the policy says of it; return its result or an error."""
@@ -340,7 +324,7 @@ class UpstreamManager:
             await client.session.send_log_message(params.level, params.data, name)
 
 
-class _ToClient(Destination, AbstractStruct):
+class _ToClient(ToReceiver, AbstractStruct):
     """The client, for what a server asks of it; `call` is what this is decided as."""
 
     manager: UpstreamManager
@@ -350,7 +334,7 @@ class _ToClient(Destination, AbstractStruct):
     async def send(
         self,
         arguments: Mapping[str, JsonValue],
-        alone: SeparateCall | None = None,  # noqa: ARG002 - no server gets it
+        own_process: OwnProcess | None = None,  # noqa: ARG002 - no server gets it
     ) -> dict[str, JsonValue]:
         said = await self.manager.deliver(
             server_requests.question_of(self.call, arguments), self.client_request

@@ -21,7 +21,8 @@ from mcp.shared.memory import create_client_server_memory_streams
 from support.deployments.proxied import descendants
 from support.machines.frozen import freeze
 
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError, UpstreamLimits
+from ironcurtain.enforcement.calls.destination import NoAnswerError
+from ironcurtain.enforcement.proxy.upstream.events import UpstreamLimits
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server as Configured
@@ -264,7 +265,7 @@ async def a_fault_of_ours(_machine: Machine, _upstream: Upstream) -> None:
 
 @pytest.mark.parametrize(
     ("work", "raised"),
-    [(no_answer, UpstreamError), (an_error_of_its_own, MCPError), (a_fault_of_ours, KeyError)],
+    [(no_answer, NoAnswerError), (an_error_of_its_own, MCPError), (a_fault_of_ours, KeyError)],
 )
 async def test_a_server_for_one_call_is_ended_whatever_comes_of_the_call(
     work: Callable[[Machine, Upstream], Awaitable[None]], raised: type[Exception]
@@ -280,7 +281,7 @@ async def test_a_server_for_one_call_that_does_not_start() -> None:
     machine = Machine(offer("a"))
     machine.on_list = anyio.sleep_forever
     upstream = only_for_one_call(machine, replace(LIMITS, start=0.2))
-    with pytest.raises(UpstreamError, match=r"it did not start within 0\.2 seconds"):
+    with pytest.raises(NoAnswerError, match=r"it did not start within 0\.2 seconds"):
         await upstream.once(partial(a_fault_of_ours, machine, upstream))
     assert (machine.starts, machine.ends) == (1, 1)
 
@@ -305,7 +306,7 @@ async def answered(upstream: Upstream, params: dict[str, Any]) -> Any:
     while True:
         try:
             return await upstream.call_tool(params)
-        except UpstreamError:
+        except NoAnswerError:
             await anyio.sleep(0.05)
 
 
@@ -320,7 +321,7 @@ async def test_a_server_that_reads_nothing_any_more_is_found_to_hang(is_call: bo
         params = {"name": "echo", "arguments": {"text": "x" * 500_000}}
         call = types.CallToolRequest(params=types.CallToolRequestParams.model_validate(params))
         for _ in range(2):
-            with pytest.raises(UpstreamError, match=r"no answer within|is not running|before it answered"):
+            with pytest.raises(NoAnswerError, match=r"no answer within|is not running|before it answered"):
                 await (upstream.call_tool(params) if is_call else upstream.request(call))
         answer = await answered(upstream, {"name": "echo", "arguments": {"text": "anew"}})
     assert answer["structuredContent"] == {"text": "anew"}
@@ -332,7 +333,7 @@ async def test_a_server_that_hangs_while_it_lists_its_tools_is_started_again() -
     machine = RealMachine(freezes=True)
     async with running(machine, replace(LIMITS, call=0.5, pulse=0.5)) as upstream:
         await until(lambda: not upstream.reason)
-        with pytest.raises(UpstreamError, match="no answer within"):
+        with pytest.raises(NoAnswerError, match="no answer within"):
             await upstream.call_tool({"name": "echo", "arguments": {}})
         await answered(upstream, {"name": "echo", "arguments": {}})
     assert machine.said[0] == "server in: it hangs; it is started again in 0.01 s"

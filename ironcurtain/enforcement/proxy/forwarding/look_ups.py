@@ -6,14 +6,13 @@ meanwhile nobody answers.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ironcurtain.decision.decide import Call
+from ironcurtain.enforcement.calls.destination import Destination, NoAnswerError, OwnProcess
 from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError
-from ironcurtain.enforcement.proxy.calls.destination import Destination
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
+from ironcurtain.enforcement.proxy.forwarding.receiver import ToReceiver
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import AbstractStruct
 
@@ -21,20 +20,8 @@ if TYPE_CHECKING:
     from ironcurtain.enforcement.proxy.upstream.local import LocalServer
     from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 
-FindTool = Callable[[LookUp], Awaitable[tuple[Call, Destination]]]
-"""Returns a look-up as the call that it is decided as, and where it goes; raises `LookUpError`."""
 
-
-async def nowhere(_asked: LookUp) -> tuple[Call, Destination]:
-    """Know of no server.
-
-    Raises:
-        LookUpError: Always.
-    """
-    raise LookUpError("no server can be asked")
-
-
-class ToRecord(Destination, AbstractStruct):
+class ToRecord(ToReceiver, AbstractStruct):
     """The server of one look-up.
 
     Attributes:
@@ -49,18 +36,18 @@ class ToRecord(Destination, AbstractStruct):
     async def send(
         self,
         arguments: Mapping[str, JsonValue],
-        alone: SeparateCall | None = None,  # noqa: ARG002 - what is allowed needs no process of its own
+        own_process: OwnProcess | None = None,  # noqa: ARG002 - what is allowed needs no process of its own
     ) -> dict[str, JsonValue]:
         """Send it.
 
         Raises:
             MCPError: The server's own error.
-            UpstreamError: If it gives no answer, or asks for more.
+            NoAnswerError: If it gives no answer, or asks for more.
         """
         await self.upstream.roots.understood()
         result = await self.upstream.call_tool({"name": self.tool, "arguments": dict(arguments)})
         if result.get("resultType") == "input_required":
-            raise UpstreamError("the server asked for input")
+            raise NoAnswerError("the server asked for input")
         return result
 
     async def current_digest(self, known: str) -> str | None:  # noqa: ARG002 - the server is asked

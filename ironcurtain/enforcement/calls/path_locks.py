@@ -5,11 +5,11 @@ another call of the agent's: so from evaluating to the answer no call changes wh
 same holds for records that a server was asked for: a call that may change something there waits, or is waited
 for, and what was decided on a record before such a change is decided again.
 
-`Turns` orders the calls of one proxy. `OtherProxies` orders those of all proxies of one user by their paths,
-with locks in a file that they share, which the kernel releases with the process that holds them. A byte of
-the file stands for a path. What a call relies on is locked for reading, what it changes for writing. A tree
-that a call sees whole is locked in one of many bytes of its own, so that several may see it; what changes
-something below locks all of them.
+`PathLocks` orders the calls of one proxy. `OtherProxies` orders those of all proxies of one user by their
+paths, with locks in a file that they share, which the kernel releases with the process that holds them. A
+byte of the file stands for a path. What a call relies on is locked for reading, what it changes for writing.
+A tree that a call sees whole is locked in one of many bytes of its own, so that several may see it; what
+changes something below locks all of them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PATIENCE = 30.0
 """Seconds that a call waits for others over the same paths."""
 
 
-class UnsettledError(Exception):
+class LockTimeoutError(Exception):
     """Other calls keep what a call was evaluated over."""
 
 
@@ -106,7 +106,7 @@ def _disturbs(one: CallPaths, other: CallPaths) -> bool:
     return any(path.casefold() in above for path in other.trees)
 
 
-class Turns:
+class PathLocks:
     """Who may go on: the calls that are between evaluating and answer, and what was changed lately."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Turns:
             since: The moment before it was evaluated.
 
         Raises:
-            UnsettledError: If the others take too long.
+            LockTimeoutError: If the others take too long.
 
         Yields:
             Whether something was changed since then that it had been evaluated by.
@@ -155,7 +155,7 @@ class Turns:
                     self._released = anyio.Event()
                 await self._released.wait()
             return
-        raise UnsettledError
+        raise LockTimeoutError
 
     def _was_disturbed(self, paths: CallPaths, since: int) -> bool:
         if self._count - since > _MOST_REMEMBERED:
@@ -188,7 +188,7 @@ class OtherProxies:
         """Wait until no other proxy disturbs what a call was evaluated over, and let none begin to.
 
         Raises:
-            UnsettledError: If the others take too long, or the file cannot be opened.
+            LockTimeoutError: If the others take too long, or the file cannot be opened.
         """
         if sys.platform != "linux" or not paths.all:
             yield
@@ -196,7 +196,7 @@ class OtherProxies:
         end = anyio.current_time() + PATIENCE
         while (held := self._locked(paths)) is None:
             if anyio.current_time() > end:
-                raise UnsettledError
+                raise LockTimeoutError
             await anyio.sleep(_POLL * (1 + _drawn.random()))
         try:
             yield
@@ -208,7 +208,7 @@ class OtherProxies:
         try:
             handle = os.open(self._file, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
-            raise UnsettledError from error
+            raise LockTimeoutError from error
         try:
             if all(_lock(handle, *each) for each in _ways(paths)) and all(
                 any(_lock(handle, fcntl.F_WRLCK, slot, 1) for slot in _slots(tree)) for tree in paths.trees

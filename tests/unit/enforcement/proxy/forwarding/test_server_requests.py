@@ -5,7 +5,7 @@ import json
 import mcp_types as types
 import pytest
 
-from ironcurtain.enforcement.proxy.calls import server_requests
+from ironcurtain.enforcement.proxy.forwarding import server_requests
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from ironcurtain.decision.decide import Prepared
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Booked
+from ironcurtain.enforcement.calls.active_policy import PolicyInstance
+from ironcurtain.enforcement.calls.evaluated_call import EvaluatedCall, may_go_on
+from ironcurtain.enforcement.calls.refusal import not_booked
 from ironcurtain.enforcement.facts.answer_labels import may_be_given
 from ironcurtain.enforcement.facts.gather import FactSources, Gathered, book, gather, renewed
 from ironcurtain.enforcement.facts.memory import BOOKED
 from ironcurtain.enforcement.facts.records.answers import AskServer, ToolResult
 from ironcurtain.enforcement.facts.totals.store import StoreError
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError, fact_unavailable
-from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
-from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall, may_go_on
-from ironcurtain.enforcement.proxy.calls.refusal import not_booked
 from ironcurtain.model.decision import Decision
 from ironcurtain.system.structs import Struct, field, replace
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import anyio
 
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
+from ironcurtain.enforcement.calls.run_blocking import run_blocking
 from ironcurtain.policy import AnyEngine, Policy
 from ironcurtain.system.structs import Struct
 

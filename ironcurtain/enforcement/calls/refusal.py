@@ -8,10 +8,10 @@ from ironcurtain.decision.agent_view import AgentView, agent_view
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalState
 from ironcurtain.enforcement.audit.record_types import Approval
+from ironcurtain.enforcement.calls import repeated_calls
+from ironcurtain.enforcement.calls.active_policy import PolicyInstance
+from ironcurtain.enforcement.calls.evaluated_call import EvaluatedCall
 from ironcurtain.enforcement.facts.unavailable import fact_unavailable
-from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
-from ironcurtain.enforcement.proxy.calls import repeated_calls
-from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
 from ironcurtain.gateway.admission import Admission, NotAdmitted, Stage
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.decision import Decision
@@ -36,6 +36,18 @@ _WORDS: dict[str, str] = {
     ReservedRule.UNSETTLED_PATHS: _CHANGING,
 }
 """By the rule of a denial that the proxy gives, what the agent is told."""
+
+
+class RefusedError(Exception):
+    """The call does not happen.
+
+    Attributes:
+        view: What the agent is told.
+    """
+
+    def __init__(self, view: AgentView) -> None:
+        super().__init__(view.reason)
+        self.view = view
 
 
 def view_of(evaluated: EvaluatedCall, id_: str) -> AgentView:

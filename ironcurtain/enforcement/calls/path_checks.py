@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from ironcurtain.decision.canonical.paths import ancestors
 from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.loaded_policy import LoadedPolicy
-from ironcurtain.enforcement.proxy.calls.turns import CallPaths
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.calls.destination import NoAnswerError
+from ironcurtain.enforcement.calls.path_locks import CallPaths
+from ironcurtain.enforcement.calls.run_blocking import run_blocking
 from ironcurtain.model.decision import Decision
 
 Marks = Mapping[str, os.stat_result | None]
@@ -194,7 +194,7 @@ _UNSENT, _UNTOLD = "not sent: ", "its answer is withheld: "
 class Watched:
     """What stands at the paths of one call; where that was swapped, a violation is recorded.
 
-    Each look raises `UpstreamError` then.
+    Each look raises `NoAnswerError` then.
     """
 
     def __init__(self, paths: CallPaths | None, tell: Tell, *, near: bool) -> None:
@@ -214,11 +214,11 @@ class Watched:
             wrong: What is wrong with the process; nothing if it is as it should be.
 
         Raises:
-            UpstreamError: If something is wrong with it, or the paths lead elsewhere now: nothing was sent.
+            NoAnswerError: If something is wrong with it, or the paths lead elsewhere now: nothing was sent.
         """
         if wrong:
             await self._tell(f"{_UNSENT}{wrong}")
-            raise UpstreamError(f"{_UNSENT}{wrong}")
+            raise NoAnswerError(f"{_UNSENT}{wrong}")
         await self._again(_UNSENT)
 
     async def end(self) -> None:
@@ -235,4 +235,4 @@ class Watched:
         except ElsewhereError as error:
             path = error.path
         await self._tell(f"{so}{_ELSEWHERE}", path=path)
-        raise UpstreamError(f"{so}{_ELSEWHERE}")
+        raise NoAnswerError(f"{so}{_ELSEWHERE}")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
+from ironcurtain.enforcement.calls.repeated_calls import RepeatedCallLimiter
 
 
 def breaker() -> tuple[RepeatedCallLimiter, list[float]]:

@@ -15,10 +15,10 @@ from ironcurtain.enforcement.audit.record_types import (
     Sandbox,
 )
 from ironcurtain.enforcement.audit.recorder import Observed
+from ironcurtain.enforcement.calls.active_policy import PolicyInstance
+from ironcurtain.enforcement.calls.decisive_counts import DecisiveCount
+from ironcurtain.enforcement.calls.path_locks import CallPaths, path_resources
 from ironcurtain.enforcement.facts.gather import Gathered
-from ironcurtain.enforcement.proxy.active_policy import PolicyInstance
-from ironcurtain.enforcement.proxy.calls.decisive_counts import DecisiveCount
-from ironcurtain.enforcement.proxy.calls.turns import CallPaths, path_resources
 from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.gateway.principal import Principal
 from ironcurtain.model.annotations import ToolAnnotation
@@ -40,9 +40,9 @@ class EvaluatedCall(Struct):
         forwarded: Whether the call may now be sent to its server.
         sent: The arguments to send, where these are others than the decision's.
         decision_id: The engine's own id of its decision.
-        since: The moment before it was evaluated, as `Turns` counts.
+        since: The moment before it was evaluated, as `PathLocks` counts.
         near: Whether its paths were seen to lie where a look never takes long.
-        alone: Whether it is sent to a server process of its own.
+        own_process: Whether it is sent to a server process of its own.
         told: What the agent is told of a refusal, where the decision's rule does not say it.
         principal: Whom the agent acts for; None where nobody said.
         parent: For a look-up the id of the decision that it serves.
@@ -63,7 +63,7 @@ class EvaluatedCall(Struct):
     decision_id: str | None = None
     since: int = 0
     near: bool = False
-    alone: bool = False
+    own_process: bool = False
     told: str = ""
     principal: Principal | None = None
     parent: str | None = None
@@ -111,7 +111,10 @@ class EvaluatedCall(Struct):
         """Return the record of the decision, for the audit log."""
         directory = self.enforced.loaded.boundaries(self.decision.server).sandbox
         sandbox = Sandbox(
-            directory=directory, isolation=confined.isolation, observed=confined.observed, alone=self.alone
+            directory=directory,
+            isolation=confined.isolation,
+            observed=confined.observed,
+            alone=self.own_process,
         )
         return self.enforced.recorder.decision(
             self.call,

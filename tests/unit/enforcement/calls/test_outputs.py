@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from ironcurtain.decision.decide import Call
-from ironcurtain.enforcement.proxy.calls.outputs import Outputs
+from ironcurtain.enforcement.calls.outputs import Outputs
 from ironcurtain.gateway.calling import CallNotes
 from ironcurtain.gateway.output.policy import OutputPolicy
 

@@ -12,13 +12,12 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from ironcurtain.enforcement.proxy.calls.destination import Destination, ServerResult
-from ironcurtain.enforcement.proxy.calls.server_requests import ServerRequest
+from ironcurtain.enforcement.calls.destination import NoAnswerError, OwnProcess, ServerResult
+from ironcurtain.enforcement.proxy.forwarding.receiver import ToReceiver
+from ironcurtain.enforcement.proxy.forwarding.server_requests import ServerRequest
 from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
 from ironcurtain.enforcement.proxy.transport.clients import Clients
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
 from ironcurtain.enforcement.proxy.upstream.local import LocalServer
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import SeparateCall
 from ironcurtain.enforcement.proxy.upstream.upstream import Upstream
 from ironcurtain.enforcement.proxy.upstream.upstream_manager import UpstreamManager
 from ironcurtain.system import json_text
@@ -56,7 +55,7 @@ async def written_arguments(
     return parsed
 
 
-class ToServer(Destination, AbstractStruct):
+class ToServer(ToReceiver, AbstractStruct):
     """The server of one request, sent once: whatever its answer says, a call may have had its effect.
 
     Attributes:
@@ -85,20 +84,20 @@ class ToServer(Destination, AbstractStruct):
         return tool is not None and tool.annotations.get("readOnlyHint") is True
 
     async def send(
-        self, arguments: Mapping[str, JsonValue], alone: SeparateCall | None = None
+        self, arguments: Mapping[str, JsonValue], own_process: OwnProcess | None = None
     ) -> ServerResult:
         """Send it, to a server process of its own where that is wanted.
 
         Raises:
             MCPError: The server's own error.
-            UpstreamError: If it gives no answer.
+            NoAnswerError: If it gives no answer.
         """
         call = self.request.call
         send_to = partial(self._send_to, arguments)
-        if alone is not None:
-            return await self.manager.apart.send(call, alone, self.client_request, send_to)
+        if own_process is not None:
+            return await self.manager.own_processes.send(call, own_process, self.client_request, send_to)
         if (upstream := self.manager.upstreams.get(call.server)) is None:
-            raise UpstreamError(_NOT_RUNNING)
+            raise NoAnswerError(_NOT_RUNNING)
         with self.clients.served_by(call.server, self.client_request):
             return await send_to(upstream)
 
@@ -113,7 +112,7 @@ class ToServer(Destination, AbstractStruct):
         if self.is_tool:
             # What could not be compared with what was annotated is decided and recorded, but never sent.
             if self.request.call.live_digest is None:
-                raise UpstreamError(_NOT_RUNNING)
+                raise NoAnswerError(_NOT_RUNNING)
             await upstream.roots.understood()
         more: dict[str, Any] = {}
         on_progress = self.client_request.on_server_progress
@@ -130,7 +129,7 @@ class ToServer(Destination, AbstractStruct):
             if result.get("resultType") != "input_required":
                 return _unstamped(result)
             more = await _answers(self.manager, upstream, result, self.client_request)
-        raise UpstreamError("the server asked for more input without end")
+        raise NoAnswerError("the server asked for more input without end")
 
 
 async def _answers(
@@ -143,7 +142,7 @@ async def _answers(
     try:
         asked = _INPUTS.validate_python(result.get("inputRequests") or {}, by_name=False)
     except ValidationError:
-        raise UpstreamError("the server's answer is not of the protocol") from None
+        raise NoAnswerError("the server's answer is not of the protocol") from None
     answers: dict[str, Any] = {}
     for key, request in asked.items():
         answer = upstream.roots.answered(await manager.ask(upstream.name, request, client_request))

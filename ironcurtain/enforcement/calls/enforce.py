@@ -1,4 +1,4 @@
-"""The one straight line that every call goes: decide, ask, decide again, record, forward, record.
+"""The way of every call: admit, evaluate, see its reach, ask, evaluate again, book, record, send, record.
 
 Tool calls and everything that is decided like one come here, whatever was listed and whoever asks. Whatever
 goes wrong on the way is a deny with a record of its own; a call that cannot be recorded does not happen.
@@ -9,36 +9,38 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import cast
 
 import anyio
-from mcp.shared.exceptions import MCPError
 
-from ironcurtain.decision.agent_view import AgentState, AgentView
+from ironcurtain.decision.agent_view import AgentState
 from ironcurtain.decision.decide import Call, Prepared, evaluate, prepare
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import Approval, RecordListener
-from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError, ToolResult
-from ironcurtain.enforcement.proxy.active_policy import ActivePolicy
-from ironcurtain.enforcement.proxy.calls.approval_broker import ApprovalBroker
-from ironcurtain.enforcement.proxy.calls.decisive_counts import decisive_counts
-from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
-from ironcurtain.enforcement.proxy.calls.destination import Destination
-from ironcurtain.enforcement.proxy.calls.evaluated_call import (
+from ironcurtain.enforcement.calls.active_policy import ActivePolicy
+from ironcurtain.enforcement.calls.approval_broker import ApprovalBroker
+from ironcurtain.enforcement.calls.asker import Asker
+from ironcurtain.enforcement.calls.decisive_counts import decisive_counts
+from ironcurtain.enforcement.calls.declared_facts import DeclaredFacts
+from ironcurtain.enforcement.calls.destination import Destination, NoAnswerError
+from ironcurtain.enforcement.calls.evaluated_call import (
     EvaluatedCall,
     after_asking,
     is_same,
     may_go_on,
     observed,
 )
-from ironcurtain.enforcement.proxy.calls.look_ups import FindTool, nowhere
-from ironcurtain.enforcement.proxy.calls.outputs import Outputs, gateway_call
-from ironcurtain.enforcement.proxy.calls.path_checks import prepare_slowly
-from ironcurtain.enforcement.proxy.calls.refusal import (
+from ironcurtain.enforcement.calls.outputs import Outputs, gateway_call
+from ironcurtain.enforcement.calls.path_checks import prepare_slowly
+from ironcurtain.enforcement.calls.path_locks import LockTimeoutError, OtherProxies, PathLocks
+from ironcurtain.enforcement.calls.rate_counter import RateCounter
+from ironcurtain.enforcement.calls.reach import Reach, in_own_process, within_reach
+from ironcurtain.enforcement.calls.refusal import (
+    RefusedError,
     admitted_again,
     failed,
     not_admitted,
@@ -48,14 +50,10 @@ from ironcurtain.enforcement.proxy.calls.refusal import (
     unsettled,
     view_of,
 )
-from ironcurtain.enforcement.proxy.calls.repeated_calls import RepeatedCallLimiter
-from ironcurtain.enforcement.proxy.calls.sending import Sending
-from ironcurtain.enforcement.proxy.calls.turns import OtherProxies, Turns, UnsettledError
-from ironcurtain.enforcement.proxy.run_blocking import run_blocking
-from ironcurtain.enforcement.proxy.status.rate_counter import RateCounter
-from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import Reaching, sent_apart, within_reach
+from ironcurtain.enforcement.calls.repeated_calls import RepeatedCallLimiter
+from ironcurtain.enforcement.calls.run_blocking import run_blocking
+from ironcurtain.enforcement.calls.sending import Sending
+from ironcurtain.enforcement.facts.records.answers import LookUp, LookUpError, ToolResult
 from ironcurtain.enforcement.sandbox.watch import Confinement
 from ironcurtain.errors import AuditError
 from ironcurtain.gateway.admission import Admission
@@ -73,19 +71,12 @@ _IN_PROCESS = Confinement("none", "a tool of a gateway runs in the proxy's own p
 _log = logging.getLogger(__name__)
 
 
-class RefusedError(Exception):
-    """The call does not happen.
-
-    Attributes:
-        view: What the agent is told.
-    """
-
-    def __init__(self, view: AgentView) -> None:
-        super().__init__(view.reason)
-        self.view = view
+FindTool = Callable[[LookUp], Awaitable[tuple[Call, Destination]]]
+"""Returns a look-up as the call that it is decided as, and where it goes; raises `LookUpError`."""
 
 
-def _unlimited(principal: Principal) -> Principal:
+def unlimited(principal: Principal) -> Principal:
+    """Return whom the agent acts for, with all that they have."""
     return principal
 
 
@@ -95,18 +86,18 @@ class Enforcer(Struct):
     Attributes:
         facts: Where declared facts come from, and where they are kept.
         confined: Tells what was seen to confine a server.
-        reaching: Knows what servers' sandboxes let through, and opens their roots.
+        reach: Knows what servers' sandboxes let through, and opens their roots.
         caller: Facts about whom the agent acts for.
         observe: Decide and record, but enforce nothing. For trying a policy out; each record says so.
         listeners: Are told what is recorded, too.
-        rate: Counts the decisions.
-        neighbours: Does that for the calls of other proxies.
-        turns: Keeps calls that change paths apart from those that rely on them.
+        neighbours: Keeps calls that change paths apart from those of other proxies that rely on them.
         principal: Whom the agent acts for, unless its request shows another; None where nobody said.
         limited: Takes from whom it is what the deployment does not have.
         admission: What calls of a gateway's tools meet before the policy.
         outputs: What leaves of answers.
         find_tool: Finds the tools of look-ups.
+        rate: Counts the decisions.
+        path_locks: Does for the calls of this proxy what `neighbours` does for others.
     """
 
     policy: ActivePolicy
@@ -116,39 +107,39 @@ class Enforcer(Struct):
     breaker: RepeatedCallLimiter
     confined: Callable[[str], Confinement]
     neighbours: OtherProxies
-    reaching: Reaching = field(default_factory=Reaching)
-    caller: Mapping[str, JsonValue] = field(default_factory=dict)
-    observe: bool = False
-    listeners: tuple[RecordListener, ...] = ()
+    reach: Reach
+    find_tool: FindTool
+    caller: Mapping[str, JsonValue]
+    observe: bool
+    listeners: tuple[RecordListener, ...]
+    principal: Principal | None
+    limited: Callable[[Principal], Principal]
+    admission: Admission
+    outputs: Outputs
     rate: RateCounter = field(default_factory=RateCounter)
-    turns: Turns = field(default_factory=Turns)
-    principal: Principal | None = None
-    limited: Callable[[Principal], Principal] = _unlimited
-    admission: Admission = field(default_factory=lambda: Admission({}))
-    outputs: Outputs = field(default_factory=Outputs)
-    find_tool: FindTool = nowhere
+    path_locks: PathLocks = field(default_factory=PathLocks)
 
     async def enforce(
-        self, call: Call, destination: Destination, client_request: ClientRequest | None = None
+        self, call: Call, destination: Destination, asker: Asker | None = None
     ) -> dict[str, JsonValue]:
         """Let a call happen, or not.
 
         Args:
             call: The call as it arrived, without an id, caller and client.
             destination: Where it goes; sent to at most once, with exactly the arguments that were evaluated.
-            client_request: The client's request behind it, through which a person can be asked.
+            asker: Who made it, and the person there who can be asked.
 
         Returns:
             The server's result.
 
         Raises:
             RefusedError: If the call does not happen.
-            UpstreamError: If the server gave no answer.
-            MCPError: The server's own error.
+            NoAnswerError: If the server gave no answer.
+            Exception: The receiver's own error, as `destination` raises it.
         """
         id_ = secrets.token_hex(8)
-        client = client_request.client_name if client_request is not None else call.client
-        principal = self.principal_of(client_request)
+        client = asker.client_name if asker is not None else call.client
+        principal = self.principal_of(asker)
         caller = principal.facts() if principal is not None else self.caller
         arrived = replace(call, id=id_, caller=caller, client=client)
         refused = await self.admission.check(call.server, call.tool, call.arguments, principal)
@@ -159,22 +150,22 @@ class Enforcer(Struct):
         evaluated = await self._evaluate(arrived, principal, counted=True)
         if self.observe:
             return await self._let_through(evaluated, destination, id_, principal)
-        evaluated = within_reach(evaluated, self.reaching)
+        evaluated = within_reach(evaluated, self.reach)
         for _ in range(_MOST_TRIES):
             if evaluated.escalated and evaluated.approval is None:
-                evaluated = await self._ask(evaluated, client_request, destination)
+                evaluated = await self._ask(evaluated, asker, destination)
             if not evaluated.forwarded or evaluated.prepared is None:
                 return await self._carry_out(evaluated, destination, id_)
             paths = evaluated.relied_on
             try:
                 async with (
-                    self.turns.turn(paths, evaluated.since) as disturbed,
+                    self.path_locks.turn(paths, evaluated.since) as disturbed,
                     self.neighbours.turn(paths),
                 ):
                     evaluated, goes_on = await self._in_its_turn(evaluated, destination, disturbed=disturbed)
                     if goes_on:
                         return await self._carry_out(evaluated, destination, id_, principal)
-            except UnsettledError:
+            except LockTimeoutError:
                 break
         return await self._carry_out(unsettled(evaluated), destination, id_)
 
@@ -192,9 +183,9 @@ class Enforcer(Struct):
         awaited = concerned is not None and any(each.fact.from_result for each in concerned.giving)
         return awaited or self.outputs.covers(server, tool)
 
-    def principal_of(self, client_request: ClientRequest | None) -> Principal | None:
+    def principal_of(self, asker: Asker | None) -> Principal | None:
         """Return whom a request acts for: whom its token names, where clients show tokens."""
-        shown = client_request.principal if client_request is not None else None
+        shown = asker.principal if asker is not None else None
         found = shown if shown is not None else self.principal
         return self.limited(found) if found is not None else None
 
@@ -243,24 +234,26 @@ class Enforcer(Struct):
         if refused is not None:
             evaluated = not_admitted(found, self.policy.current, refused)
         else:
-            evaluated = within_reach(await self._evaluate(found, principal, parent=call.id), self.reaching)
+            evaluated = within_reach(await self._evaluate(found, principal, parent=call.id), self.reach)
         try:
             return await self._carry_out(replace(evaluated, parent=call.id), destination, id_, principal)
         except RefusedError:
             raise LookUpError("the look-up is not allowed") from None
-        except (UpstreamError, MCPError):
-            raise LookUpError("the look-up has no answer") from None
+        except Exception as error:
+            if isinstance(error, NoAnswerError) or destination.own_error(error):
+                raise LookUpError("the look-up has no answer") from None
+            raise
 
     async def _carry_out(
         self, evaluated: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None = None
     ) -> dict[str, JsonValue]:
         """Record what was decided, and do it."""
         evaluated = await admitted_again(evaluated, self.admission, principal)
-        evaluated = evaluated if self.observe else sent_apart(evaluated, self.reaching)
+        evaluated = evaluated if self.observe else in_own_process(evaluated, self.reach)
         await self._record(evaluated, id_)
         if not evaluated.forwarded:
             raise RefusedError(view_of(evaluated, id_))
-        sending = Sending(self.log, self.reaching, self.outputs, self.facts, self.observe, self.listeners)
+        sending = Sending(self.log, self.reach, self.outputs, self.facts, self.observe, self.listeners)
         try:
             result = await sending.send(evaluated, destination, id_)
         except AuditError as error:
@@ -282,7 +275,7 @@ class Enforcer(Struct):
             counted: Whether it counts as one more call of its kind.
             parent: For a look-up the id of the decision that it serves.
         """
-        began, since = time.perf_counter(), self.turns.mark()
+        began, since = time.perf_counter(), self.path_locks.mark()
         if counted and self.breaker.trips(call.server, call.tool, call.arguments):
             return repeated(call, self.policy.current, self.breaker.most)
         with self.policy.current as enforced:
@@ -327,12 +320,12 @@ class Enforcer(Struct):
         )
 
     async def _ask(
-        self, evaluated: EvaluatedCall, client_request: ClientRequest | None, destination: Destination
+        self, evaluated: EvaluatedCall, asker: Asker | None, destination: Destination
     ) -> EvaluatedCall:
         """Ask a person; an approval is good only for what is still the same call under the same policy."""
         began = time.perf_counter()
         try:
-            outcome, binding = await self.broker.ask(evaluated, client_request)
+            outcome, binding = await self.broker.ask(evaluated, asker)
             again = await self._again(evaluated, destination) if outcome.approved else evaluated
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
@@ -382,7 +375,7 @@ class Enforcer(Struct):
         try:
             gateway = gateway_call(self.admission, evaluated)
             confined = _IN_PROCESS if gateway is not None else self.confined(evaluated.call.server)
-            confined = _TO_BE_STARTED if evaluated.alone else confined
+            confined = _TO_BE_STARTED if evaluated.own_process else confined
             record = evaluated.record(id_, confined, gateway)
             await self.log.decision(record)
         except Exception as error:

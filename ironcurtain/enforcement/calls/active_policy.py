@@ -12,9 +12,9 @@ from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.loaded_policy import LoadedPolicy
 from ironcurtain.decision.policy_input import PolicyInput
 from ironcurtain.decision.refusal import Refusal
+from ironcurtain.enforcement.calls.audit_options import AuditOptions
+from ironcurtain.enforcement.calls.started_engine import CONVERGENCE, StartedEngine
 from ironcurtain.enforcement.facts.facts_of_tool import ConcernedTools
-from ironcurtain.enforcement.proxy.audit_options import AuditOptions
-from ironcurtain.enforcement.proxy.started_engine import CONVERGENCE, StartedEngine
 from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.policy import Policy

@@ -8,15 +8,13 @@ from functools import partial
 from typing import Final
 
 from anyio import to_thread
-from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue
 
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.audit.record_types import FilteredOutput, GatewayCall
-from ironcurtain.enforcement.proxy.calls.destination import ServerResult
-from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.enforcement.proxy.calls.refusal import error_result
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
+from ironcurtain.enforcement.calls.destination import NoAnswerError, ServerResult
+from ironcurtain.enforcement.calls.evaluated_call import EvaluatedCall
+from ironcurtain.enforcement.calls.refusal import error_result
 from ironcurtain.gateway.admission import RULES, Admission, Stage
 from ironcurtain.gateway.calling import INTERNAL, CallNotes
 from ironcurtain.gateway.output.automaton import State
@@ -98,11 +96,17 @@ class Outputs:
         """Tell whether any tool of a proxied server has one: its log messages name no tool."""
         return server not in self._own and any(known == server for known, _ in self._policies)
 
-    def failure(self, call: Call, error: Exception) -> ServerResult | None:
-        """Return what is told of a failure, whose words may be the server's own; None where that is free."""
-        if not self.covers(call.server, call.tool) or not isinstance(error, MCPError | UpstreamError):
+    def failure(self, call: Call, error: Exception, own: str) -> ServerResult | None:
+        """Return what leaves of a failure, whose words may be the server's own; None where that is free.
+
+        Args:
+            call: The call.
+            error: Why it failed.
+            own: What the server's own error is named, if it is one.
+        """
+        if not self.covers(call.server, call.tool) or not (own or isinstance(error, NoAnswerError)):
             return None
-        return error_result(FAILED if isinstance(error, MCPError) else SILENT)
+        return error_result(FAILED if own else SILENT)
 
     def summary(self, call: Call, notes: CallNotes) -> FilteredOutput | None:
         """Return what is recorded of an answer; None where the tool has no output policy."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ironcurtain.enforcement.proxy.calls.path_checks import are_near
-from ironcurtain.enforcement.proxy.calls.turns import CallPaths
+from ironcurtain.enforcement.calls.path_checks import are_near
+from ironcurtain.enforcement.calls.path_locks import CallPaths
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kinds of file systems are known on Linux")
 

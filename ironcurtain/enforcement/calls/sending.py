@@ -8,23 +8,16 @@ from contextlib import suppress
 from functools import partial
 
 import anyio
-from mcp.shared.exceptions import MCPError
 
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.record_types import RecordListener, ResultRecord, ResultStatus
-from ironcurtain.enforcement.proxy.calls.declared_facts import DeclaredFacts
-from ironcurtain.enforcement.proxy.calls.destination import Destination
-from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.enforcement.proxy.calls.outputs import Outputs
-from ironcurtain.enforcement.proxy.calls.path_checks import Watched
-from ironcurtain.enforcement.proxy.calls.turns import CallPaths, path_resources
-from ironcurtain.enforcement.proxy.upstream.events import UpstreamError
-from ironcurtain.enforcement.proxy.upstream.out_of_reach import (
-    Reaching,
-    SeparateCall,
-    paths_of,
-    resources_of,
-)
+from ironcurtain.enforcement.calls.declared_facts import DeclaredFacts
+from ironcurtain.enforcement.calls.destination import Destination, NoAnswerError, OwnProcess
+from ironcurtain.enforcement.calls.evaluated_call import EvaluatedCall
+from ironcurtain.enforcement.calls.outputs import Outputs
+from ironcurtain.enforcement.calls.path_checks import Watched
+from ironcurtain.enforcement.calls.path_locks import CallPaths, path_resources
+from ironcurtain.enforcement.calls.reach import Reach, paths_of, resources_of
 from ironcurtain.errors import AuditError
 from ironcurtain.gateway.calling import NOTES, CallNotes
 from ironcurtain.system.frozen import JsonValue
@@ -38,7 +31,7 @@ class Sending(Struct):
 
     Attributes:
         log: Where it is recorded how the call ended.
-        reaching: Opens servers' roots.
+        reach: Opens servers' roots.
         outputs: What leaves of answers.
         facts: Takes labels in from answers.
         observe: Whether nothing is enforced.
@@ -46,7 +39,7 @@ class Sending(Struct):
     """
 
     log: AuditLog
-    reaching: Reaching
+    reach: Reach
     outputs: Outputs
     facts: DeclaredFacts
     observe: bool
@@ -61,8 +54,8 @@ class Sending(Struct):
 
         Raises:
             AuditError: If what the answer gives the session cannot be recorded.
-            UpstreamError: If the server gave no answer.
-            MCPError: The server's own error.
+            NoAnswerError: If the server gave no answer.
+            Exception: The receiver's own error.
         """
         began, recorder = time.perf_counter(), evaluated.enforced.recorder
         notes = CallNotes(id_)
@@ -72,10 +65,10 @@ class Sending(Struct):
             watched = Watched(self._relied_on(evaluated), tell, near=evaluated.near)
             await watched.begin()
             sending = partial(destination.send, evaluated.sent or evaluated.decision.arguments or {})
-            if evaluated.alone:
-                result = await sending(SeparateCall(id_, resources_of(evaluated), watched.ready))
+            if evaluated.own_process:
+                result = await sending(OwnProcess(id_, resources_of(evaluated), watched.ready))
             else:
-                result = await self.reaching.carry(evaluated.call.server, paths_of(evaluated), sending)
+                result = await self.reach.carry(evaluated.call.server, paths_of(evaluated), sending)
             await watched.end()
             await self.facts.take_in(evaluated, id_, result)
             if evaluated.parent is None:
@@ -90,8 +83,9 @@ class Sending(Struct):
             raise
         except Exception as error:
             await self.facts.take_in(evaluated, id_, None)
-            await self._note(recorder.result(id_, "failed", error=_why(error), duration=_since(began)))
-            if (told := self.outputs.failure(evaluated.call, error)) is not None:
+            own = destination.own_error(error)
+            await self._note(recorder.result(id_, "failed", error=_why(error, own), duration=_since(began)))
+            if (told := self.outputs.failure(evaluated.call, error, own)) is not None:
                 return told
             raise
         status: ResultStatus = "tool-error" if result.get("isError") is True else "ok"
@@ -126,10 +120,8 @@ class Sending(Struct):
             listener.result(record)
 
 
-def _why(error: Exception) -> str:
-    if isinstance(error, UpstreamError):
-        return error.reason
-    return f"error {error.error.code}" if isinstance(error, MCPError) else type(error).__name__
+def _why(error: Exception, own: str) -> str:
+    return error.reason if isinstance(error, NoAnswerError) else own or type(error).__name__
 
 
 def _since(began: float) -> float:

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 import anyio
-import mcp_types as types
 
 from ironcurtain.enforcement.approvals.approvers import USER, Approvers
 from ironcurtain.enforcement.approvals.broker_directory import (
@@ -28,8 +27,8 @@ from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, Approval
 from ironcurtain.enforcement.approvals.request import ANSWER_SECONDS, binding_of, new_request
 from ironcurtain.enforcement.approvals.session_grants import SessionGrants
 from ironcurtain.enforcement.approvals.store import USE_SECONDS
-from ironcurtain.enforcement.proxy.calls.evaluated_call import EvaluatedCall
-from ironcurtain.enforcement.proxy.transport.client_requests import ClientRequest, can
+from ironcurtain.enforcement.calls.asker import Asker
+from ironcurtain.enforcement.calls.evaluated_call import EvaluatedCall
 from ironcurtain.errors import ApprovalsError
 from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import visible
@@ -78,9 +77,7 @@ class ApprovalBroker:
         """How many requests of this session nobody has settled."""
         return self._directory.waiting_of(self.session) if self._directory is not None else 0
 
-    async def ask(
-        self, evaluated: EvaluatedCall, client_request: ClientRequest | None
-    ) -> tuple[ApprovalOutcome, str]:
+    async def ask(self, evaluated: EvaluatedCall, asker: Asker | None) -> tuple[ApprovalOutcome, str]:
         """Return what a person says about an escalated call, and the binding that it is good for.
 
         Raises:
@@ -118,7 +115,7 @@ class ApprovalBroker:
             self._shapes |= {request.binding: shape for request in requests}
             for forgotten in list(self._shapes)[:-MAX_OF_SESSION]:  # what waits is never more
                 del self._shapes[forgotten]
-        outcome = await self._obtain_all(requests, client_request, granted)
+        outcome = await self._obtain_all(requests, asker, granted)
         if outcome.state is not ApprovalState.PENDING:
             for request in requests:
                 self._shapes.pop(request.binding, None)
@@ -138,7 +135,7 @@ class ApprovalBroker:
     async def _obtain_all(
         self,
         requests: Sequence[ApprovalRequest],
-        client_request: ClientRequest | None,
+        asker: Asker | None,
         granted: Granted,
     ) -> ApprovalOutcome:
         """Ask one after the other, and use what they said once all have approved."""
@@ -149,14 +146,14 @@ class ApprovalBroker:
         left: dict[str, ApprovalOutcome] = {}
         is_complete = False
         try:
-            async with _telling(client_request):
+            async with _telling(asker):
                 for request in requests:
                     patience, given = max(0.0, end - anyio.current_time()), used
                     outcome = self._taken(request.binding)
                     if outcome is None and len(requests) > 1 and not self._is_asked_at_client(request):
                         outcome, given = await self._directory.answered(request, patience), left
                     elif outcome is None:
-                        asking = self._obtain(request, client_request, self._directory, patience, granted)
+                        asking = self._obtain(request, asker, self._directory, patience, granted)
                         outcome = await asking
                     if not outcome.approved:
                         return outcome
@@ -186,15 +183,15 @@ class ApprovalBroker:
     async def _obtain(
         self,
         request: ApprovalRequest,
-        client_request: ClientRequest | None,
+        asker: Asker | None,
         directory: ApprovalDirectory,
         patience: float,
         granted: Granted,
     ) -> ApprovalOutcome:
         if not self._is_asked_at_client(request):
             return await directory.obtain(request, patience, granted)
-        if client_request is not None and can(client_request.capabilities, _ELICIT):
-            return await self._elicit(request, client_request, directory, patience, granted)
+        if asker is not None and asker.can_elicit:
+            return await self._elicit(request, asker, directory, patience, granted)
         if request.answered_by == "client":
             reason = f"{visible(request.approver or '')} is asked at the client, and it cannot ask anybody."
             return ApprovalOutcome(state=ApprovalState.NO_APPROVER, reason=reason, fault="unknown-approver")
@@ -210,7 +207,7 @@ class ApprovalBroker:
     async def _elicit(
         self,
         request: ApprovalRequest,
-        client_request: ClientRequest,
+        asker: Asker,
         directory: ApprovalDirectory,
         patience: float,
         granted: Granted,
@@ -222,7 +219,7 @@ class ApprovalBroker:
                 return earlier
             id_ = await directory.ask(request)
             with anyio.move_on_after(patience):
-                outcome = await _answer(request, client_request)
+                outcome = await _answer(request, asker)
                 if outcome is not None and await directory.settle(id_, outcome):
                     return outcome.model_copy(update={"request": id_})
             settled = await directory.take(request.binding) or granted()
@@ -267,32 +264,19 @@ def _of_all(given: Sequence[ApprovalOutcome]) -> ApprovalOutcome:
     )
 
 
-async def _answer(request: ApprovalRequest, client_request: ClientRequest) -> ApprovalOutcome | None:
+async def _answer(request: ApprovalRequest, asker: Asker) -> ApprovalOutcome | None:
     """Return what the client's person said; None where the client asked nobody."""
     try:
-        said = await client_request.ask(_form(request))
+        answer = await asker.elicit(describe(request), elicitation_schema(request))
     except ValueError:  # what came back is no answer of the protocol
         return elicited_outcome(request, "", None, by=_CLIENT_PERSON)
-    if not isinstance(said, types.ElicitResult):
-        return None
-    return elicited_outcome(request, said.action, said.content, by=_CLIENT_PERSON)
-
-
-def _form(request: ApprovalRequest) -> types.ElicitRequest:
-    return types.ElicitRequest(
-        params=types.ElicitRequestFormParams(
-            message=describe(request), requested_schema=elicitation_schema(request)
-        )
-    )
-
-
-_ELICIT = types.ElicitRequest(params=types.ElicitRequestFormParams(message="", requested_schema={}))
+    return elicited_outcome(request, *answer, by=_CLIENT_PERSON) if answer is not None else None
 
 
 @asynccontextmanager
-async def _telling(client_request: ClientRequest | None) -> AsyncIterator[None]:
+async def _telling(asker: Asker | None) -> AsyncIterator[None]:
     """Report progress while a person is waited for, so that a client knows that the call is alive."""
-    on_progress = client_request.on_progress if client_request is not None else None
+    on_progress = asker.on_progress if asker is not None else None
     if on_progress is None:
         yield
         return
