@@ -37,8 +37,8 @@ def test_pull_requests(agent: Callable[..., Journey]) -> None:
     you.say("Approved", "Somebody answers for it, in the same pull request.")
     reason = "--reason 'Tickets are to be read.' --approver alice@example.com"
     you.type("git show origin/main:generated/bundle.tar.gz > ../published.tar.gz")
-    approve = f"ironcurtain diff ../published.tar.gz generated/bundle --write-approval {APPROVALS} {reason} > /dev/null"
-    you.type(approve, 4)
+    approve = f"ironcurtain diff ../published.tar.gz generated/bundle --write-approval {APPROVALS} {reason}"
+    you.type(f"{approve} > /dev/null", 4)
     you.commits("Approve it")
     you.type(GATE)
     you.say("A fine one", "It only tightens, and is compiled.")
