@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 
 from ironcurtain.cli.options.project import read_project
+from ironcurtain.cli.review.policy_argument import project_of
 from ironcurtain.enforcement.sandbox.tool_discovery import contained_launcher
 from ironcurtain.errors import Exit, IronCurtainError, ServerConfigError, UsageError, raise_all
 from ironcurtain.integrations.clients import servers_file
+from ironcurtain.integrations.clients.ready import Fetch
 from ironcurtain.servers.config_model import Server, Servers
 from ironcurtain.servers.fetched.fetch import fetch, is_there
 from ironcurtain.servers.fetched.lock import (
@@ -64,6 +66,21 @@ def fetch_aloud(name: str, wanted: Wanted, known: FetchedServer | None) -> Fetch
         scripts = f"note: {name}: install scripts were not run: {', '.join(map(visible, fetched.unrun))}"
         print_note(f"{scripts}; if it does not start, install it yourself")
     return fetched
+
+
+def fetching_as_pinned(bundle: Path) -> Fetch:
+    """Return what fetches a client's servers: those that the policy's project has pinned, as pinned there.
+
+    Raises:
+        IronCurtainError: If the project's settings or its lock cannot be read.
+    """
+    pinned = read_lock(project_of(bundle).path("servers")).servers.values()
+
+    def fetch_server(name: str, wanted: Wanted, known: FetchedServer | None) -> FetchedServer:
+        same = next((each for each in pinned if each.wanted == wanted), None)
+        return fetch_aloud(name, wanted, known or same)
+
+    return fetch_server
 
 
 def fetch_servers(

@@ -99,7 +99,7 @@ def command(
     is busy or not writable.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.options.bundle_argument import one_bundle
-    from ironcurtain.cli.run.fetching import fetch_aloud
+    from ironcurtain.cli.run.fetching import fetching_as_pinned
     from ironcurtain.enforcement.proxy.configuration import check_sandbox
     from ironcurtain.integrations.clients.ready import known_of, search_path
     from ironcurtain.integrations.clients.target import chosen_location, has_servers
@@ -130,7 +130,7 @@ def command(
             search_path=search_path(),
             only=only,
             dry_run=dry_run,
-            fetch=fetch_aloud,
+            fetch=fetching_as_pinned(Path(_named(bundle))),
             tools=tools,
             start=partial(_failing, policy, Path(_named(bundle)), deployment["sandbox"]),
         )

@@ -182,6 +182,23 @@ def test_wrap_changes_nothing_where_a_server_cannot_be_fetched(inside: Inside, d
     assert not list(desktop.home.glob(".ironcurtain/clients/*/*"))
 
 
+@NEEDS_SANDBOX
+def test_wrap_takes_what_the_policys_project_has_pinned(
+    inside: Inside, desktop: Desktop, packages: Packages, tmp_path: Path
+) -> None:
+    (tmp_path / "mcp-servers.json").write_text(json.dumps(BOTH))
+    assert inside("servers", "fetch", "--servers", "mcp-servers.json", cwd=tmp_path).code == 0
+    packages.npm.publish("@tests/teller", "1.1.0")
+    write_wheel(packages.wheels, "py-teller", "1.1.0")
+    wrapped = inside(*desktop.wrap, "--yes")
+    assert wrapped.code == 0, wrapped.err
+    assert "fetching: " not in wrapped.err
+    assert {name: each["version"] for name, each in lock(desktop.servers).items()} == {
+        "js": "1.0.0",
+        "py": "1.0.0",
+    }
+
+
 def _gone(_: Desktop, packages: Packages) -> None:
     shutil.rmtree(packages.data)
 
