@@ -73,7 +73,11 @@ def with_permissions(text: str, source: str, name: str, more: Permissions, permi
     """
     member = _holder(text, source).member(name)
     if member is None:
-        raise ServerConfigError(f"there is no server {quoted(name)}", where=source)
+        raise ServerConfigError(
+            f"there is no server {quoted(name)}",
+            where=source,
+            hint="Where it is not added yet, give its command, too: … --allow-write DIR -- COMMAND",
+        )
     entry = member.node.fields
     if entry.get("sandbox") is False:
         raise ServerConfigError(
