@@ -32,6 +32,9 @@ _CONTENT = (
 _OF_ANOTHER = re.compile(_CONTENT, re.IGNORECASE)
 """A name that ends so is that of something in or about the resource: `file_content`, `emailSubject`."""
 
+_REFERENCES = frozenset({"key", "keys", "id", "ids"})
+"""A name that ends so is that of what stands for the resource at the server: `fileKey`, `email_id`."""
+
 _VALUES = {
     "path": re.compile(r"(?:~|\.{1,2})?/[^\s/].*|~|\.{1,2}|[A-Za-z]:\\.*"),
     "URL": re.compile(r"(?:https?|ssh|git|ftp)://.+|[\w.-]+@[\w.-]+:.+"),
@@ -182,7 +185,8 @@ def suspicion_of(leaf: SchemaLeaf) -> str | None:
     if not leaf.holds_text or "enum" in schema or "enum" in items:
         return None
     named = [word.lower() for word in _WORD.findall(leaf.last_name)]
-    words = set() if named and _OF_ANOTHER.fullmatch(named[-1]) else set(named)
+    is_other = bool(named) and (named[-1] in _REFERENCES or bool(_OF_ANOTHER.fullmatch(named[-1])))
+    words = set() if is_other else set(named)
     texts = [text for part in (schema, items) for sample in _samples(part) for text in _strings(sample)]
     description = f"{schema.get('description', '')} {items.get('description', '')}"
     for kind, names in _NAMES.items():

@@ -86,6 +86,8 @@ def test_what_looks_like_a_resource(name: str, schema: dict[str, Any]) -> None:
         ("file_content", TEXT),
         ("emailSubject", TEXT),
         ("link_text", TEXT),
+        ("fileKey", TEXT),
+        ("email_ids", TEXT),
     ],
 )
 def test_what_does_not(name: str, schema: dict[str, Any]) -> None:
