@@ -161,18 +161,25 @@ def run(arguments: Sequence[str]) -> Exit:
     try:
         with interrupts_kept():
             status = cli.main(args=list(arguments), prog_name="ironcurtain", standalone_mode=False)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        return Exit.INTERRUPTED
+    except click.Abort:  # click has ended the line that ^C stands in
+        return _interrupted()
+    except KeyboardInterrupt:
+        click.echo(err=True)
+        return _interrupted()
     except BrokenPipeError:
         _give_up_stdout()
         return Exit.NO_ANSWER
     except Exception as error:  # noqa: BLE001 - the last line of defence: a bug has its own status
         if is_interrupt(error):
-            click.echo("interrupted", err=True)
-            return Exit.INTERRUPTED
+            click.echo(err=True)
+            return _interrupted()
         return print_failure(error, debug=debug)
     return status if isinstance(status, Exit) else Exit(status or 0)
+
+
+def _interrupted() -> Exit:
+    click.echo("interrupted", err=True)
+    return Exit.INTERRUPTED
 
 
 def main() -> None:

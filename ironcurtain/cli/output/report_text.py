@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 
 from ironcurtain.analysis.diff.report import details, text_lines
 from ironcurtain.compiler.verify.gate_report import Check, GateReport, Problem
@@ -46,8 +47,9 @@ def check_lines(report: GateReport) -> Iterator[str]:
     if report.difference is not None:
         yield from text_lines(report.difference, said_of_changes(report))
         yield ""
-    for check in report.checks:
-        yield f"{_MARKS[check.status]}  {printable(check.name)}: {printable(check.summary)}"
+    for _, (*alike, check) in groupby(report.checks, _said):
+        names = ", ".join(printable(each.name) for each in (*alike, check))
+        yield f"{_MARKS[check.status]}  {names}: {printable(check.summary)}"
         problems = other_problems(report, check)
         notes = [problem for problem in problems if problem.severity == "note" and not problem.details]
         joined = check.name == CLAUSES and len(notes) > _MOST_NOTES
@@ -60,6 +62,11 @@ def check_lines(report: GateReport) -> Iterator[str]:
             yield "        to do: Read why: `ironcurtain explain --clause ID`."
     if report.command == "verify":
         yield from _outcome(report)
+
+
+def _said(check: Check) -> tuple[str, ...]:
+    """Return what checks have in common that are told in one line; one with problems is told by itself."""
+    return (check.status, check.summary, check.name if check.problems else "")
 
 
 def _failures(report: GateReport) -> Iterator[str]:
