@@ -51,6 +51,7 @@ GROUPS = {
         "mutation": "Report which mutations of a policy its tests would miss.",
         "attack": "Search for spellings of calls that evade a policy.",
         "narrow": "Print each tool's schema, reduced to what a policy could permit.",
+        "blame": "Name the sentence and the commit that first permitted a call.",
         "replay": "Decide recorded calls under another bundle.",
         "forecast": "Estimate how many approvals a session needs, by clause.",
     },

@@ -40,6 +40,7 @@ from ironcurtain.enforcement.audit.summary import AuditEntry, AuditReport, Audit
 from ironcurtain.enforcement.facts.memory_report import SessionState
 from ironcurtain.enforcement.proxy.status.report import ProxyStatus, Status
 from ironcurtain.gateway.principal import PermissionsFile, TokenSettings
+from ironcurtain.integrations.blame.report import Blame
 from ironcurtain.integrations.clients.report import ClientReport
 from ironcurtain.integrations.doctor.installation import DoctorReport
 from ironcurtain.integrations.gate.change_approvals import DiffApprovals
@@ -89,6 +90,7 @@ SCHEMAS: dict[str, Callable[[], JsonValue]] = {
     "audit-report": _of(AuditReport),
     "audit-stats": _of(AuditStats),
     "audit-verification": _of(AuditVerification),
+    "blame": _of(Blame),
     "client-report": _of(ClientReport),
     "coverage": _of(CoverageReport),
     "clause-explanation": _of(ClauseExplanation),

@@ -1,4 +1,4 @@
-"""The bundle that a commit holds, read from git's objects: no checkout, no filters, no network.
+"""Bundles and files of commits, read from git's objects: no checkout, no filters, no network.
 
 A policy's text is nobody's program, but the repository around it can be: nothing that it configures is
 run, and the bytes are those of the commit, whatever attributes say about line ends.
@@ -30,6 +30,24 @@ _ENVIRONMENT = {
 _KEPT = ("HOME", "PATH", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _FILES = ("100644", "100755")
 _ARCHIVE = "bundle.tar.gz"
+_SHORT = 12
+_ABOUT = "%an <%ae>%x00%aI%x00%s"
+
+
+class Change(Struct):
+    """A commit that changed what was asked about.
+
+    Attributes:
+        parents: The changes before it; several in a merge whose sides both changed it.
+        author: Name and address, as the commit has them.
+        date: When it was written, in ISO 8601.
+    """
+
+    commit: str
+    parents: tuple[str, ...]
+    author: str
+    date: str
+    subject: str
 
 
 class Commit(Struct):
@@ -56,9 +74,9 @@ class Commit(Struct):
         status, out, errors = _git(near, "rev-parse", "--show-toplevel")
         if status != 0:
             raise UsageError(
-                f"there is no git repository to compare with: {_said(errors)}",
+                f"there is no git repository: {_said(errors)}",
                 where=str(near),
-                hint="Leave --against away, or name a bundle inside a repository.",
+                hint="Name a bundle inside a repository.",
             )
         root = Path(os.fsdecode(out.rstrip(b"\n")))
         status, out, _ = _git(
@@ -80,19 +98,56 @@ class Commit(Struct):
             BundleIntegrityError: If what it holds there is no bundle, or larger than one may be.
             SystemFailedError: If git does not run.
         """
-        inside = self._inside(path)
-        for each in (inside, f"{inside.rpartition('/')[0]}/{_ARCHIVE}".lstrip("/")):
+        found = self.find_bundle(path)
+        if found is None:
+            raise UsageError(
+                f"the commit {quoted(self.name)} holds no bundle at {quoted(self._inside(path))}",
+                where=str(self.root),
+                hint="Commit generated/ with the constitution that it was compiled from.",
+            )
+        return found
+
+    def find_bundle(self, path: Path) -> Bundle | None:
+        """Return the same, or None if the commit holds none there."""
+        for each in self._places(path):
             files = self._files(each)
             if files:
                 where = f"{self.name}:{each}"
                 if set(files) == {""}:
                     return Bundle.parse(files[""], where)
                 return Bundle.of_files(files, where)
-        raise UsageError(
-            f"the commit {quoted(self.name)} holds no bundle at {quoted(inside)}",
-            where=str(self.root),
-            hint="Commit generated/ with the constitution that it was compiled from.",
-        )
+        return None
+
+    def at(self, commit: str) -> Commit:
+        """Return another commit of the repository, by its object name."""
+        return Commit(self.root, commit[:_SHORT], commit)
+
+    def history(self, path: Path) -> list[Change]:
+        """Return the commits that made a bundle or another file of the working tree what it is, newest first.
+
+        Raises:
+            SystemFailedError: If git does not run.
+        """
+        listed = ("--literal-pathspecs", "rev-list", "--topo-order", "--parents", f"--format={_ABOUT}")
+        status, out, errors = _git(self.root, *listed, self.digest, "--", *self._places(path))
+        if status != 0:
+            raise SystemFailedError(f"git does not list the history: {_said(errors)}", where=str(self.root))
+        lines = out.decode("utf-8", "replace").split("\n")
+        changes = []
+        for names, about in zip(lines[::2], lines[1::2], strict=False):
+            commit, *parents = names.removeprefix("commit ").split()
+            changes.append(Change(commit, tuple(parents), *about.split("\0", 2)))
+        return changes
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether the repository may lack the beginning of its history."""
+        return _git(self.root, "rev-parse", "--is-shallow-repository")[1].strip() == b"true"
+
+    def _places(self, path: Path) -> tuple[str, str]:
+        """Return a path of the working tree as the commit has it, and the archive beside it."""
+        inside = self._inside(path)
+        return inside, f"{inside.rpartition('/')[0]}/{_ARCHIVE}".lstrip("/")
 
     def file(self, path: Path) -> bytes | None:
         """Return what the commit holds at a path of the working tree, None if that is no file."""

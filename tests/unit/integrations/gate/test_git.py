@@ -94,7 +94,7 @@ def test_a_link_in_the_commit_is_refused(root: Path, made: Bundle) -> None:
 def test_no_repository(tmp_path: Path) -> None:
     # The temporary directory may itself lie in somebody's repository; a broken one ends git's search.
     (tmp_path / ".git").write_text("gitdir: /nowhere\n")
-    with pytest.raises(UsageError, match="there is no git repository to compare with"):
+    with pytest.raises(UsageError, match="there is no git repository"):
         Commit.of("main", tmp_path)
 
 
