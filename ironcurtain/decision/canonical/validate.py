@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.json_text import copied
+from ironcurtain.system.json_text import copied, members
 from ironcurtain.system.text import quoted
 
 if TYPE_CHECKING:
@@ -84,6 +85,18 @@ class ValidatedTool:
         for steps in self._with_defaults:
             _fill(filled, schema.schema, steps, schema)
         return filled
+
+    def with_defaults_below(self, place: Sequence[str], value: JsonValue) -> JsonValue:
+        """Return what stands at a place of the arguments, of a list any element, with defaults filled in."""
+        if not self._with_defaults:
+            return value
+        whole = value
+        for step in reversed(place):
+            whole = [whole] if step == pointers.EVERY else {step: whole}
+        found: JsonValue = self.with_defaults(members(whole))
+        for step in place:
+            found = found[0] if isinstance(found, list) else members(found)[step]
+        return found
 
     @cached_property
     def _with_defaults(self) -> list[tuple[str, ...]]:

@@ -179,7 +179,7 @@ class _ClassMaker:
         self._registry = registry
         refers = any(predicate.reference is not None for predicate in predicates)
         self._schema = schema_of_all(tool, registry)
-        self._builder = ValueGenerator(self._schema, fresh, refers)
+        self._builder = ValueGenerator(self._schema, fresh, refers, tool)
         self._nothing = ValueGenerator(None, fresh, refers)
         self._facts = ValueGenerator(declared.schema, fresh, refers)
         self._totals: tuple[tuple[ValueName, ValueName], ...] = tuple(
@@ -358,7 +358,7 @@ class _ClassMaker:
         schemas: Schemas,
         equals: Mapping[End, Sequence[JsonValue]],
     ) -> Enumeration[CandidateValue]:
-        return builder.values(tree_of(self._predicates, place, equals, self._lengths), schemas)
+        return builder.values(tree_of(self._predicates, place, equals, self._lengths), schemas, (place[1],))
 
     def _constants(self) -> list[JsonValue]:
         """Return values that equal something on either side of a comparison, or nothing.

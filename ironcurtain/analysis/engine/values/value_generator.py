@@ -35,13 +35,14 @@ from ironcurtain.analysis.engine.values.text_representatives import TextTests, d
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.conditional import same_json
 from ironcurtain.decision.canonical.json_schema import ArgumentSchema
+from ironcurtain.decision.canonical.validate import ValidatedTool
 from ironcurtain.model.unknown_facts import MEMBERSHIP
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue, is_number
 from ironcurtain.system.structs import Struct
 
 MAX_VALUES = 4_000
-_MAX_DEPTH = 8
+_MAX_DEPTH = 9
 _MAX_ELEMENT_CLASSES = 8
 _MAX_KEYS = 6
 _CONTAINERS = frozenset({"array", "object"})
@@ -86,25 +87,35 @@ class ValueGenerator(Struct):
         schema: The tool's schema; None where everything is accepted.
         fresh: Readable strings that no policy names.
         refers: Whether some test compares with another value: then equal outcomes are not merged here.
+        tool: Fills in the defaults of what is left out below a value; None where there are none.
     """
 
     schema: ArgumentSchema | None
     fresh: tuple[str, ...]
     refers: bool = False
+    tool: ValidatedTool | None = None
 
     @cached_property
     def shapes(self) -> SchemaReader:
         """Reads schemas that the tool's schema holds."""
         return SchemaReader(self.schema.schema if self.schema is not None else {})
 
-    def values(self, node: PredicateTree, schemas: Schemas, depth: int = 0) -> Enumeration[CandidateValue]:
-        """Return candidates for a place where some schemas must be fitted."""
-        if depth > _MAX_DEPTH:
+    def values(
+        self, node: PredicateTree, schemas: Schemas, place: tuple[str, ...] = ()
+    ) -> Enumeration[CandidateValue]:
+        """Return candidates for a place where some schemas must be fitted.
+
+        Args:
+            node: The tests at the place and below it.
+            schemas: The schemas.
+            place: The place, from its argument on; empty for a value that stands nowhere yet.
+        """
+        if len(place) > _MAX_DEPTH:
             # What stands there is not looked at, so whatever is made of it is in doubt.
             gaps = frozenset({"a schema that is nested too deeply"} if node.is_tested else ())
             return Enumeration((CandidateValue(None, fits=False),), gaps)
         shapes = self.shapes.of(schemas)
-        made = [self._of(node, shape, depth) for shape in shapes]
+        made = [self._of(node, shape, place) for shape in shapes]
         gaps = frozenset(gap for each in made for gap in each.gaps)
         fits = (
             self.schema.checker(schemas.parts)
@@ -119,27 +130,34 @@ class ValueGenerator(Struct):
                     found.append(CandidateValue(value, bool(said)))
         # Refused ones come last, so that none is kept instead of a valid one.
         ordered = sorted(found, key=lambda candidate: not candidate.fits)
-        if _compares_whole(node, shapes, ordered):
+        judged = [self._judged(place, each.value) if node.is_tested else each.value for each in ordered]
+        fitting = [value for value, each in zip(judged, ordered, strict=True) if each.fits]
+        if _compares_whole(node, shapes, fitting):
             gaps |= {"an array or object that is compared as a whole"}
-        return self._distinct(Enumeration(tuple(ordered), gaps), node)
+        return self._distinct(Enumeration(tuple(ordered), gaps), judged, node)
 
-    def minimal(self, schemas: Schemas, depth: int = 0) -> Enumeration[CandidateValue]:
+    def minimal(self, schemas: Schemas, place: tuple[str, ...] = ()) -> Enumeration[CandidateValue]:
         """Return one plain value that some schemas accept, or one in doubt; none if there is none."""
-        found = self.values(PredicateTree(), schemas, depth)
+        found = self.values(PredicateTree(), schemas, place)
         return found.mapped(lambda all_: all_ and (min(all_, key=_plainness),))
 
-    def _of(self, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
+    def _judged(self, place: tuple[str, ...], value: JsonValue) -> JsonValue:
+        """Return a value as a policy sees it: what it leaves out may have defaults, and null is left out."""
+        is_open = value is None or isinstance(value, dict | list)
+        return self.tool.with_defaults_below(place, value) if self.tool and place and is_open else value
+
+    def _of(self, node: PredicateTree, shape: SchemaShape, place: tuple[str, ...]) -> _Made:
         if shape.enum is not None:
             return _Made(shape.enum, exact=shape.exact)
         made = [_Made((*node.operands, *node.others))]
-        made += [self._of_type(type_, node, shape, depth) for type_ in sorted(shape.types)]
+        made += [self._of_type(type_, node, shape, place) for type_ in sorted(shape.types)]
         return _Made(
             tuple(value for each in made for value in each.values),
             frozenset(gap for each in made for gap in each.gaps),
             exact=shape.exact and all(each.exact for each in made),
         )
 
-    def _of_type(self, type_: str, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
+    def _of_type(self, type_: str, node: PredicateTree, shape: SchemaShape, place: tuple[str, ...]) -> _Made:
         if type_ == "null":
             return _Made((None,))
         if type_ == "boolean":
@@ -151,7 +169,7 @@ class ValueGenerator(Struct):
             return _Made(tuple(found), exact=not shape.steps or are_whole(shape.steps))
         if type_ == "string":
             return self._texts(node, shape)
-        return self._arrays(node, shape, depth) if type_ == "array" else self._objects(node, shape, depth)
+        return self._arrays(node, shape, place) if type_ == "array" else self._objects(node, shape, place)
 
     def _texts(self, node: PredicateTree, shape: SchemaShape) -> _Made:
         predicates = node.predicates
@@ -173,9 +191,10 @@ class ValueGenerator(Struct):
         # An expression of the schema that could not be read was left out.
         return _Made(found.values, found.gaps, exact=all(map(is_read, shape.expressions)))
 
-    def _arrays(self, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
+    def _arrays(self, node: PredicateTree, shape: SchemaShape, place: tuple[str, ...]) -> _Made:
         tested = pointers.EVERY in node.below
-        items = self.values(node.below.get(pointers.EVERY, PredicateTree()), shape.items, depth + 1)
+        each_place = (*place, pointers.EVERY)
+        items = self.values(node.below.get(pointers.EVERY, PredicateTree()), shape.items, each_place)
         # Without elements the gaps tell whether there are none, or none was found.
         gaps = set(items.gaps) if tested or not items.values else set()
         asked = [
@@ -198,7 +217,8 @@ class ValueGenerator(Struct):
         ]
         if counted:
             elements = [kind.value for kind in kinds]
-            matching = [any(_is_matched(a, element) for a in counted) for element in elements]
+            judged = [self._judged(each_place, element) for element in elements]
+            matching = [any(_is_matched(a, element) for a in counted) for element in judged]
             arrays = counted_arrays(elements, matching, counted, sorted(lengths), MAX_VALUES)
             return _Made(arrays.values, arrays.gaps | gaps, exact=all(kind.fits for kind in kinds))
         found: list[JsonValue] = [[]]
@@ -214,15 +234,17 @@ class ValueGenerator(Struct):
                 break
         return _Made(tuple(found), frozenset(gaps), exact=all(kind.fits for kind in kinds))
 
-    def _objects(self, node: PredicateTree, shape: SchemaShape, depth: int) -> _Made:
+    def _objects(self, node: PredicateTree, shape: SchemaShape, place: tuple[str, ...]) -> _Made:
         members = {name: below for name, below in node.below.items() if name != pointers.EVERY}
-        needed = {n: self.minimal(shape.member(n), depth + 1) for n in sorted(shape.required)}
+        needed = {n: self.minimal(shape.member(n), (*place, n)) for n in sorted(shape.required)}
         untested = {name: found for name, found in needed.items() if name not in members}
         if not all(found.values for found in untested.values()):
             # Either no value fits what must be there, or none was found; the gaps tell which.
             return _Made((), frozenset(gap for found in untested.values() for gap in found.gaps))
         base = {name: found.values[0].value for name, found in untested.items()}
-        tested = {name: self.values(below, shape.member(name), depth + 1) for name, below in members.items()}
+        tested = {
+            name: self.values(below, shape.member(name), (*place, name)) for name, below in members.items()
+        }
         gaps = {gap for found in tested.values() for gap in found.gaps}
         choices: dict[str, list[JsonValue | Absent]] = {
             name: [*(each.value for each in found.values), *([] if name in needed else [ABSENT])]
@@ -235,19 +257,19 @@ class ValueGenerator(Struct):
         if len(values) > MAX_VALUES:
             gaps.add("an object with too many combinations")
         values += [{**base, name: name} for name in self.fresh[:1] if not members]
-        values += self._keyed(node, shape, base, depth)
+        values += self._keyed(node, shape, base, place)
         gaps |= {"an object whose keys are tested" for _ in key_tests(node)[:1]}
         if self.refers or any(isinstance(value, dict) for value in node.operands):
             # Of two values with one outcome the one may be compared with the other.
             values += [
-                {**value, **more} for more in self._untested(shape, members, base, depth) for value in values
+                {**value, **more} for more in self._untested(shape, members, base, place) for value in values
             ]
         parts = [*(each for found in untested.values() for each in found.values[:1])]
         parts += [each for found in tested.values() for each in found.values]
         return _Made(tuple(values), frozenset(gaps), exact=all(part.fits for part in parts))
 
     def _keyed(
-        self, node: PredicateTree, shape: SchemaShape, base: Mapping[str, JsonValue], depth: int
+        self, node: PredicateTree, shape: SchemaShape, base: Mapping[str, JsonValue], place: tuple[str, ...]
     ) -> list[dict[str, JsonValue]]:
         """Return objects with keys that the tests of keys tell apart: none, each by itself, and several."""
         tests = key_tests(node)
@@ -255,7 +277,7 @@ class ValueGenerator(Struct):
             return []
         found = self._texts(PredicateTree(predicates=tests), SchemaShape()).values
         keys = [key for key in found if isinstance(key, str)][:_MAX_KEYS]
-        members = {key: self.minimal(shape.member(key), depth + 1).values for key in keys}
+        members = {key: self.minimal(shape.member(key), (*place, key)).values for key in keys}
         given = {key: values[0].value for key, values in members.items() if values}
         sets: list[tuple[str, ...]] = [(key,) for key in given]
         sets += [*itertools.combinations(given, 2)]
@@ -267,29 +289,32 @@ class ValueGenerator(Struct):
         shape: SchemaShape,
         members: Mapping[str, PredicateTree],
         base: Mapping[str, JsonValue],
-        depth: int,
+        place: tuple[str, ...],
     ) -> list[dict[str, JsonValue]]:
         """Return members by which values differ that no test of members tells apart."""
         found: list[dict[str, JsonValue]] = [{name: name} for name in self.fresh[:1]]
         for name, schemas in shape.properties:
             if name not in members:
-                values = self.values(PredicateTree(), schemas, depth + 1).values
+                values = self.values(PredicateTree(), schemas, (*place, name)).values
                 found += [{name: each.value} for each in values if each.value != base.get(name, ABSENT)][:1]
         return found[:3]
 
     def _distinct(
-        self, found: Enumeration[CandidateValue], node: PredicateTree
+        self, found: Enumeration[CandidateValue], judged: Sequence[JsonValue], node: PredicateTree
     ) -> Enumeration[CandidateValue]:
         """Keep one value for each outcome of the tests at and below a place."""
         tests = list(outcomes_of(node, ()))
         kept: dict[object, CandidateValue] = {}
-        for each in found.values:
-            value = each.value
+        for each, value in zip(found.values, judged, strict=True):
             if self.refers:
-                key: object = _text(value)
+                key: object = _text(each.value)
             else:
                 # A null counts as absent, which is not one of the values.
-                key = (value is None, _kind(value) if not tests else "", *(test(value) for test in tests))
+                key = (
+                    each.value is None,
+                    _kind(value) if not tests else "",
+                    *(test(value) for test in tests),
+                )
             known = kept.get(key)
             if known is None or _plainness(each) < _plainness(known):
                 kept[key] = each
@@ -316,9 +341,7 @@ def _lengths(node: PredicateTree, shape: SchemaShape) -> Iterator[int]:
         yield int(least)
 
 
-def _compares_whole(
-    node: PredicateTree, shapes: Sequence[SchemaShape], found: Sequence[CandidateValue]
-) -> bool:
+def _compares_whole(node: PredicateTree, shapes: Sequence[SchemaShape], fitting: Sequence[JsonValue]) -> bool:
     """Tell whether an array or object is compared as a whole, and not every outcome of that is among values.
 
     Values that equal an operand are tried, each of them. All others of one type, whose members and number
@@ -333,15 +356,11 @@ def _compares_whole(
     counts = [a for a in node.predicates if a.condition is not None and a.condition.measure == "count"]
     tests = [test for token, below in node.below.items() for test in outcomes_of(below, (token,))]
     tests += [outcome_of(predicate, ()) for predicate in counts]
-    fitting = [
-        ((_type(each.value), *(test(each.value) for test in tests)), each.value)
-        for each in found
-        if each.fits and _type(each.value)
-    ]
+    told = [((_type(value), *(test(value) for test in tests)), value) for value in fitting if _type(value)]
     others = {
-        outcome for outcome, value in fitting if not any(same_json(value, operand) for operand in operands)
+        outcome for outcome, value in told if not any(same_json(value, operand) for operand in operands)
     }
-    return not (types <= {outcome[0] for outcome in others} and {outcome for outcome, _ in fitting} <= others)
+    return not (types <= {outcome[0] for outcome in others} and {outcome for outcome, _ in told} <= others)
 
 
 def _asks_member(predicate: Predicate) -> bool:

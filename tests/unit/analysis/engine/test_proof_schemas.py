@@ -215,6 +215,27 @@ def test_a_default_that_is_not_of_its_role_does_not_hide_other_calls() -> None:
         assert guaranteed(bundle, never="allow").status == "broken"
 
 
+def test_what_is_left_out_below_a_value_is_its_default() -> None:
+    """It is absent to the test where there is no default: only `hard` itself is allowed here."""
+    inside = {"type": "object", "properties": {"mode": {"type": "string", "default": "soft"}}}
+    deep = {"type": "object", "properties": {"deep": inside}, "required": ["deep"]}
+    hard = {"op": "equals", "value": "hard", "or_absent": True}
+    for schema, place, given in (
+        (inside, "/p/mode", {"mode": "hard"}),
+        (listed(inside), "/p/*/mode", [{"mode": "hard"}]),
+        (listed(deep), "/p/*/deep/mode", [{"deep": {"mode": "hard"}}]),
+    ):
+        over = {"over": "some"} if "*" in place else {}
+        rules = [on("hard", "allow", {"name": place, **hard, **over})]
+        bundle = bundle_of(rules, {"p": schema}, ("p",), args={place: {"roles": ["none"]}})
+        assert decided(bundle, {"p": given}).verdict == "allow"
+        assert guaranteed(bundle, never="allow").status == "broken"
+
+
+def listed(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
 def test_a_default_outside_the_enumeration_is_examined() -> None:
     rules = [rule("srv", "allow", paths={"roles": ["read-path"], "within": ["/srv/a"]})]
     bundle = bundle_of(rules, {"path": {"enum": ["/etc/y"], "default": "/srv/a/x"}})
