@@ -125,7 +125,7 @@ def _commands(group: str) -> str:
     return f"\n## {group}\n\n```{{eval-rst}}\n{directives}```\n"
 
 
-_INDEXES = ("docs/decisions/README", "docs/errors/README")
+_INDEXES = ("docs/decisions/README", "docs/errors/README", "docs/findings/README")
 """What lists all pages of its directory."""
 _BELOW = {
     "docs/attacks": attack_table.table,

@@ -33,7 +33,7 @@ def test_pull_requests(agent: Callable[..., Journey]) -> None:
     compile_by_hand(you, {"rules-filesystem": rules("~/Downloads")}, told=False)
     you.commits("Compile it")
     assert "loosened without approval" in you.type(GATE, 1)
-    you.type("sed -n '/^## Loosened/,/^## Problems/p' gate.md")
+    assert you.run("cat gate.md").count("NOT approved") == 2
     you.say("Approved", "Somebody answers for it, in the same pull request.")
     reason = "--reason 'Tickets are to be read.' --approver alice@example.com"
     you.type("git show origin/main:generated/bundle.tar.gz > ../published.tar.gz")

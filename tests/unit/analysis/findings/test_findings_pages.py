@@ -36,6 +36,8 @@ def test_the_example_of_a_page_causes_the_finding_and_the_fix_mends_it(kind: str
 
 def test_there_is_no_page_of_another_kind_and_each_says_its_severity() -> None:
     assert {page.stem for page in PAGES.glob("*.md")} == {*KINDS, "README"}
+    listed = re.findall(r"^- [A-Z]\w+: (.+(?:\n  .+)*)", (PAGES / "README.md").read_text(), re.MULTILINE)
+    assert {*re.findall("`(.+?)`", "".join(listed))} == {*KINDS}
     for kind in KINDS:
         text = (PAGES / f"{kind}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# {kind}\n\nSeverity: ")
