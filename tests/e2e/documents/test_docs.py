@@ -55,7 +55,8 @@ def test_the_api_reference_has_each_exported_name(site: Path) -> None:
 def test_the_command_reference_has_each_command_in_its_group(site: Path) -> None:
     text = (site / "docs" / "commands.html").read_text()
     headings = re.findall(r"<h2>(.+?)<a|<h3>ironcurtain (\w+)<a", text)
-    told = [group or name for group, name in headings]
+    own = re.findall(r"(?m)^## (.+)$", (ROOT / "docs" / "commands.md").read_text())
+    told = [group or name for group, name in headings][len(own) :]
     assert told == [each for group, commands in GROUPS.items() for each in (group, *commands)]
     assert len(told) == len(GROUPS) + len(COMMANDS)
 
