@@ -65,6 +65,7 @@ class Calls:
         self._bits = {key: number for number, key in enumerate(space.guards)}
         self._masks: dict[Element, int] = {}
         self._options: dict[tuple[object, ...], list[Element]] = {}
+        self._reached: dict[tuple[object, ...], dict[int, HeldElements]] = {}
 
     def options(self, source: SourceIndex, roles: tuple[str, ...], chosen: Assignment) -> list[Element]:
         """Return every element that a source can add to a call in a mode, absence first."""
@@ -161,11 +162,20 @@ class Calls:
                 return (chosen, ()) if self.satisfies(0, path) else None
             for home in homes:
                 for element in self.holding(cell, home, roles[home]):
-                    reached = self.join(chosen, roles, (home, element), self.bits)
-                    for mask, elements in reached.items():
+                    for mask, elements in self._joined(chosen, roles, (home, element)).items():
                         if self.satisfies(mask, path):
                             return chosen, elements
         return None
+
+    def _joined(
+        self, chosen: Assignment, roles: Roles, fixed: tuple[SourceIndex, Element]
+    ) -> dict[int, HeldElements]:
+        """Return the guard bits of calls that hold an element: the same for all modes with the same options."""
+        sources = self._space.sources
+        memo = (fixed, roles, *(self._space.modes.gives(source, chosen) for source in sources))
+        if memo not in self._reached:
+            self._reached[memo] = self.join(chosen, roles, fixed, self.bits)
+        return self._reached[memo]
 
     def join(
         self,
