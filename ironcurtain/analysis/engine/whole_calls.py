@@ -170,7 +170,7 @@ class Calls:
     def _joined(
         self, chosen: Assignment, roles: Roles, fixed: tuple[SourceIndex, Element]
     ) -> dict[int, HeldElements]:
-        """Return the guard bits of calls that hold an element: the same for all modes with the same options."""
+        """Return the guard bits that calls with an element set, each with elements that set them."""
         sources = self._space.sources
         memo = (fixed, roles, *(self._space.modes.gives(source, chosen) for source in sources))
         if memo not in self._reached:
