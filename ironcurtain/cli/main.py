@@ -53,6 +53,7 @@ GROUPS = {
         "narrow": "Print each tool's schema, reduced to what a policy could permit.",
         "blame": "Name the sentence and the commit that first permitted a call.",
         "replay": "Decide recorded calls under another bundle.",
+        "advise": "Propose sentences that fit what audit logs show, each proved.",
         "forecast": "Estimate how many approvals a session needs, by clause.",
     },
     "Run agents behind it": {

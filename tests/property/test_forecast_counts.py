@@ -12,9 +12,9 @@ from support.generators import spaces
 from support.generators.recorded import decide_all, random_calls, record_all
 from support.records.audited import KEY
 
+from ironcurtain.analysis.advice.forecast import decide_profile, decide_records, forecast
+from ironcurtain.analysis.advice.forecast_report import ProfileCall, UsageProfile
 from ironcurtain.analysis.engine.evaluate import load_described
-from ironcurtain.analysis.forecast.forecast import decide_profile, decide_records, forecast
-from ironcurtain.analysis.forecast.report import ProfileCall, UsageProfile
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.engine.command import OpaCommand

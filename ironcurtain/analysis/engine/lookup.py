@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ironcurtain.analysis.engine.indexes import (
     Assignment,
@@ -36,14 +36,28 @@ def locate(examined: Examined, call: Prepared) -> Iterator[Located]:
     Raises:
         LookupError: If the call is none of those that were examined.
     """
+    keys = {s.id: _key(examined, call, s.id) for s in call.call.resources}
+    arguments, caller = (json_text.members(call.input[root]) for root in ("args", "caller"))
+    return located(examined, keys, {"args": arguments, "caller": caller, "facts": call.facts})
+
+
+def located(examined: Examined, keys: Mapping[str, ResourceKey], values: Values) -> Iterator[Located]:
+    """Yield where each resource of a call stands.
+
+    Args:
+        examined: The tool, examined under one policy.
+        keys: By the id of a resource, what the policy knows of it.
+        values: The call's arguments, caller facts and declared facts.
+
+    Raises:
+        LookupError: If the call is none of those that were examined.
+    """
     space = examined.space
     side = space.policies[0]
-    keys = {s.id: _key(examined, call, s.id) for s in call.call.resources}
     mask = 0
     for key in keys.values():
         mask |= examined.calls.key_mask(key, PolicyIndex(0))
-    arguments, caller = (json_text.members(call.input[root]) for root in ("args", "caller"))
-    asked: Values = {**space.signed(arguments, caller), "facts": call.facts}
+    asked: Values = {**space.signed(values["args"], values["caller"]), "facts": values["facts"]}
     classes: dict[VariableIndex, ClassIndex] = {}
     for index, variable in indexed(VariableIndex, space.variables):
         class_ = variable.class_of(asked)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.replay.pseudonymization import KeyedDigests, names_too_much
@@ -61,6 +61,20 @@ class ReplayedOutcome(Struct):
 
     replayed: Replayed
     decision: Decision | None
+
+
+class SeenCall(Struct):
+    """A recorded call as a policy sees it.
+
+    Attributes:
+        resources: Its resources, in document order.
+        patterns: By resource, the patterns and `@lists` of the policy that cover it.
+        completions: The arguments and facts that it may have had, at least one.
+    """
+
+    resources: list[RecordedResource]
+    patterns: tuple[tuple[str, ...], ...]
+    completions: list[CompletedCall]
 
 
 class _Asked(Struct):
@@ -137,11 +151,38 @@ class Replayer:
             for record, outcome in zip(listed, outcomes, strict=True)
         ]
 
-    def _asked(self, record: DecisionRecord, number: int) -> Replayed | dict[str, _Asked]:
-        """Return what to ask about a record, or the outcome if nothing needs to be asked."""
-        early = self._early(record)
-        if early is not None:
-            return early
+    def call_class(self, record: DecisionRecord) -> Hashable:
+        """Return all that the policy can know of a recorded call: it decides calls of one class alike.
+
+        A policy with modules of its own could ask for any value, so each of its calls is a class by itself.
+        """
+        place = (record.server, record.tool)
+        try:
+            seen = self._early(record) or self.seen(record)
+        except UnknownError as error:
+            return (*place, str(error))
+        if isinstance(seen, Replayed):
+            return (*place, seen.verdict, seen.rule)
+        if self._has_custom:
+            return (*place, record.time, record.id)
+        tool = self._loaded.tool(*place)
+        predicates = self._completions.predicates(record.server, tool) if tool is not None else ()
+        known = [
+            (resource.role.name, patterns, resource.discharged, resource.minimum_rule)
+            for resource, patterns in zip(seen.resources, seen.patterns, strict=True)
+        ]
+        holds = [
+            frozenset(predicate.key for predicate in predicates if predicate.holds(completion.values))
+            for completion in seen.completions
+        ]
+        return (*place, tuple(dict.fromkeys(known)), tuple(dict.fromkeys(holds)))
+
+    def seen(self, record: DecisionRecord) -> SeenCall:
+        """Return a recorded call that came as far as a policy as this policy sees it.
+
+        Raises:
+            UnknownError: If the record does not hold enough.
+        """
         if record.omitted:
             raise UnknownError("the call was refused, and is too large to be in the log")
         tool = self._loaded.tool(record.server, record.tool)
@@ -154,21 +195,28 @@ class Replayer:
             raise UnknownError("the log holds no values, and its key is not given")
         if self._has_custom and (record.redacted or any(s.redacted for s in record.subjects)):
             raise UnknownError("a value of the call is redacted")
+        table = self._tables[is_abstract]
         resources = resources_of(
             record,
             tool.annotation,
             form=self._forms[is_abstract],
-            directories=self._tables[is_abstract].directories,
+            directories=table.directories,
             sandbox=self._loaded.boundaries(record.server).sandbox,
             registry=self._registry,
             hosts=self._content.case_insensitive_hosts,
         )
-        completions = self._completions.of(record, tool)
+        covering = tuple(table.covering(resource.beginnings) for resource in resources)
+        return SeenCall(resources, covering, self._completions.of(record, tool))
+
+    def _asked(self, record: DecisionRecord, number: int) -> Replayed | dict[str, _Asked]:
+        """Return what to ask about a record, or the outcome if nothing needs to be asked."""
+        early = self._early(record)
+        if early is not None:
+            return early
+        seen = self.seen(record)
         return {
-            f"{number:08d}-{index:02d}": self._question(
-                record, resources, completion, is_abstract=is_abstract
-            )
-            for index, completion in enumerate(completions)
+            f"{number:08d}-{index:02d}": self._question(record, seen, completion)
+            for index, completion in enumerate(seen.completions)
         }
 
     def _early(self, record: DecisionRecord) -> Replayed | None:
@@ -216,14 +264,8 @@ class Replayer:
             self._bases[server, tool] = basis_of(self._content, self._loaded, server, tool)
         return self._bases[server, tool]
 
-    def _question(
-        self,
-        record: DecisionRecord,
-        recorded: list[RecordedResource],
-        completion: CompletedCall,
-        *,
-        is_abstract: bool,
-    ) -> _Asked:
+    def _question(self, record: DecisionRecord, seen: SeenCall, completion: CompletedCall) -> _Asked:
+        recorded = seen.resources
         by_id = {f"{number:05d}": resource for number, resource in enumerate(recorded)}
         resources = tuple(_subject(id_, resource) for id_, resource in by_id.items())
         minimum = structural_checks.MinimumVerdict(
@@ -235,7 +277,7 @@ class Replayer:
         tool = annotation_of(self._loaded, record.server, record.tool)
         if tool is None:
             raise UnknownError("there is no such tool now")
-        view = _View(self._tables[is_abstract], by_id)
+        view = _View(dict(zip(by_id, seen.patterns, strict=True)))
         facts = completion.facts if self._content.facts else None
         args, caller, discharged = completion.args, completion.caller, minimum.discharged
         try:
@@ -288,11 +330,11 @@ class Replayer:
 class _View:
     """The patterns of a policy, for resources that stand for themselves by their ids."""
 
-    def __init__(self, table: PatternTable, resources: Mapping[str, RecordedResource]) -> None:
-        self._table, self._subjects = table, resources
+    def __init__(self, patterns: Mapping[str, tuple[str, ...]]) -> None:
+        self._patterns = patterns
 
     def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's
-        return self._table.covering(self._subjects[str(resource)].beginnings)
+        return self._patterns[str(resource)]
 
 
 def _subject(id_: str, recorded: RecordedResource) -> Resource:

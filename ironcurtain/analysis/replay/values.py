@@ -39,6 +39,11 @@ class CompletedCall(Struct):
     caller: dict[str, JsonValue]
     facts: dict[str, JsonValue] = field(default_factory=dict)
 
+    @property
+    def values(self) -> dict[Root, dict[str, JsonValue]]:
+        """All of them, by where tests look for them."""
+        return {"args": self.args, "caller": self.caller, "facts": self.facts}
+
 
 class CallCompletions:
     """What the calls of a log may have been, to one policy.
@@ -61,7 +66,7 @@ class CallCompletions:
         Raises:
             UnknownError: If the record does not hold enough to say.
         """
-        predicates = self._predicates_of(record.server, tool)
+        predicates = self.predicates(record.server, tool)
         tested = {name for predicate in predicates for root, name in predicate.places if root == "facts"}
         facts = self._facts(record, tested) if tested else {}
         if record.abstract is not None:
@@ -87,7 +92,8 @@ class CallCompletions:
                 raise UnknownError(f"the fact {name} is declared otherwise than when the call was recorded")
         return recorded.values
 
-    def _predicates_of(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
+    def predicates(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
+        """Return the tests that rules make of calls of a tool."""
         place = (server, tool.annotation.tool)
         if place not in self._predicates:
             self._predicates[place] = predicates_of_tool(self._content, server, tool.annotation)

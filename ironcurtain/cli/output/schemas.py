@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from ironcurtain.analysis.advice.forecast_report import Forecast, UsageProfile
+from ironcurtain.analysis.advice.report import Advice
 from ironcurtain.analysis.attack.report import AttackReport
 from ironcurtain.analysis.clauses.report import ClauseExplanation, ClauseReport
 from ironcurtain.analysis.coverage.report import CoverageReport
@@ -14,7 +16,6 @@ from ironcurtain.analysis.drift.report import DriftReport
 from ironcurtain.analysis.explain.report import Explanation
 from ironcurtain.analysis.findings.report import FindingReport
 from ironcurtain.analysis.findings.waivers import Waivers
-from ironcurtain.analysis.forecast.report import Forecast, UsageProfile
 from ironcurtain.analysis.matrix.report import Matrix
 from ironcurtain.analysis.mutation.report import MutationReport
 from ironcurtain.analysis.narrowing.report import Narrowing
@@ -75,6 +76,7 @@ def _written(model: type[BaseModel]) -> Callable[[], JsonValue]:
 
 
 SCHEMAS: dict[str, Callable[[], JsonValue]] = {
+    "advice": _of(Advice),
     "agent-view": _of(AgentView),
     "annotations": _written(Annotations),
     "answer": _of(Answer),

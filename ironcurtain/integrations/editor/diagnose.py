@@ -18,8 +18,8 @@ from typing import get_args
 from jsonschema.exceptions import ValidationError
 from referencing.exceptions import Unresolvable
 
+from ironcurtain.analysis.advice.forecast_report import UsageProfile
 from ironcurtain.analysis.findings.waivers import Waivers
-from ironcurtain.analysis.forecast.report import UsageProfile
 from ironcurtain.compiler.annotate.confirmations import Confirmations
 from ironcurtain.compiler.llm.chat import document_text
 from ironcurtain.compiler.llm.question import closest

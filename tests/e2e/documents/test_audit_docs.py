@@ -1,4 +1,4 @@
-"""What the pages about audit, replay and forecast tell people to type, typed."""
+"""What the pages about audit, replay and advice tell people to type, typed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from e2e.program import ROOT
 from support.people.typed import typed
 
-PAGES = ("audit", "replay", "forecast")
+PAGES = ("audit", "replay", "advise")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -27,7 +27,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("docs")
     (place / "generated").symlink_to(ROOT / "generated")
     (place / "home").mkdir()
-    (place / "profile.yaml").write_text(blocks("forecast", "yaml")[0])
+    (place / "profile.yaml").write_text(blocks("advise", "yaml")[0])
     (code,) = blocks("audit", "python")
     ended = subprocess.run(
         [sys.executable, "-c", code],

@@ -12,6 +12,7 @@ from ironcurtain.bundle.signing.keys import new_key
 
 CALL = ("filesystem", "read_text_file", '{"path": "/a"}')
 COMMANDS = {
+    "advise": ("advise", str(SHIPPED), "--audit", "none"),
     "attack": ("attack", str(SHIPPED)),
     "coverage": ("coverage", "--bundle", str(SHIPPED)),
     "decide": ("decide", "--bundle", str(SHIPPED), *CALL),

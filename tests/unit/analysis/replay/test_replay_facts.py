@@ -8,9 +8,9 @@ import pytest
 from support.generators import spaces_facts
 from support.projects.policies import rule
 
+from ironcurtain.analysis.advice.forecast import decide_profile, forecast
+from ironcurtain.analysis.advice.forecast_report import UsageProfile
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
-from ironcurtain.analysis.forecast.forecast import decide_profile, forecast
-from ironcurtain.analysis.forecast.report import UsageProfile
 from ironcurtain.analysis.replay.pseudonymization import AbstractSanitizer
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.content import PolicyContent

@@ -7,10 +7,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from ironcurtain.analysis.diff.report import Difference
-from ironcurtain.analysis.diff.report import text_lines as difference_lines
-from ironcurtain.model.policy import Rule
-from ironcurtain.system import json_text
 from ironcurtain.system.frozen import Frozen, JsonValue
 from ironcurtain.system.text import visible
 
@@ -61,22 +57,6 @@ class ClauseForecast(Frozen):
     tools: tuple[str, ...]
 
 
-class RuleSuggestion(Frozen):
-    """A rule that would spare approvals; nobody has applied it.
-
-    Attributes:
-        rule: The rule.
-        before: The rule that it has to stand before.
-        approvals: Expected approvals per session with it.
-        difference: What it changes besides: every decision that is another one with it.
-    """
-
-    rule: Rule
-    before: str
-    approvals: float
-    difference: Difference
-
-
 class Forecast(Frozen):
     """How often a policy asks a person.
 
@@ -85,7 +65,6 @@ class Forecast(Frozen):
         approvals: Expected approvals per session.
         unknown: Calls per session of which the profile does not tell whether they need one.
         budget: The most approvals per session that are accepted.
-        suggestion: The narrowest rule that spares most approvals; None where no rule can, or none was sought.
     """
 
     format: Literal["ironcurtain/forecast/v1"] = "ironcurtain/forecast/v1"
@@ -96,7 +75,6 @@ class Forecast(Frozen):
     unknown: float
     budget: float | None = None
     clauses: tuple[ClauseForecast, ...] = ()
-    suggestion: RuleSuggestion | None = None
 
 
 def text_lines(result: Forecast) -> Iterator[str]:
@@ -110,16 +88,6 @@ def text_lines(result: Forecast) -> Iterator[str]:
         words = f" {visible(clause.text)}" if clause.text else ""
         yield f"  {_number(clause.approvals):>8}  {visible(clause.clause)}{words}"
         yield f"            {', '.join(visible(tool) for tool in clause.tools)}"
-    if result.suggestion is not None:
-        suggestion = result.suggestion
-        yield ""
-        before, approvals = visible(suggestion.before), _number(suggestion.approvals)
-        yield f"With this rule before {before} it would be {approvals}:"
-        rule = suggestion.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        yield from (f"  {visible(line)}" for line in json_text.pretty(rule).splitlines())
-        yield ""
-        yield "What it would change:"
-        yield from (f"  {line}" for line in difference_lines(suggestion.difference))
 
 
 def _number(value: float | None) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ironcurtain.analysis.advice.forecast_report import ClauseForecast, Forecast, ProfileCall, UsageProfile
 from ironcurtain.analysis.engine.evaluate import decide_prepared, load_described
 from ironcurtain.analysis.engine.rules.rules import rules_of_tool
-from ironcurtain.analysis.forecast.report import ClauseForecast, Forecast, ProfileCall, UsageProfile
 from ironcurtain.analysis.replay.replay import Replayer
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent

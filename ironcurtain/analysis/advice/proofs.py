@@ -1,0 +1,133 @@
+"""Proving a candidate: over all calls by difference and guarantees, over the logs by replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TypeAlias
+
+from ironcurtain.analysis.advice.candidates import Candidate, changed
+from ironcurtain.analysis.advice.report import Proof
+from ironcurtain.analysis.advice.usage import CallClass, ReplayerOf
+from ironcurtain.analysis.diff.difference import difference
+from ironcurtain.analysis.diff.report import Change
+from ironcurtain.analysis.guarantees.guarantees import check_guarantees
+from ironcurtain.analysis.mutation.source import PolicySource
+from ironcurtain.analysis.replay.replay import Replayer
+from ironcurtain.bundle.archive import Bundle
+from ironcurtain.engine.command import OpaCommand
+from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
+from ironcurtain.model.scenarios import DescribedWorld
+from ironcurtain.model.verdict import Verdict
+from ironcurtain.system.structs import Struct
+
+ReplayersOf: TypeAlias = Callable[[Bundle], ReplayerOf]
+"""Returns, for a bundle, what decides a recorded call where it was recorded."""
+
+
+class Screened(Struct):
+    """A policy with candidates that no recorded call speaks against.
+
+    Attributes:
+        saved: The recorded classes that are allowed with it, and were escalated.
+    """
+
+    bundle: Bundle
+    saved: frozenset[int]
+
+
+class Prover(Struct):
+    """Proves candidates about one policy and its logs.
+
+    Attributes:
+        guarantees: What the project demands; None where it demands nothing.
+        classes: The recorded calls, by classes that no candidate divides.
+        replayers_of: What decides recorded calls under another bundle.
+    """
+
+    source: PolicySource
+    world: DescribedWorld
+    opa: OpaCommand
+    guarantees: Guarantees | None
+    classes: Sequence[CallClass]
+    replayers_of: ReplayersOf
+
+    @cached_property
+    def demanded(self) -> tuple[GuaranteeResult, ...]:
+        """The guarantees about the policy as it is."""
+        return self.decided(self.source.bundle)
+
+    def screened(self, candidates: Sequence[Candidate]) -> Screened | None:
+        """Build the policy with some candidates, and hold it against every recorded call.
+
+        Returns:
+            None where it cannot be built, where a call is decided otherwise than it may be, or where nobody
+            can tell how one that matters is decided.
+        """
+        bundle = changed(self.source, candidates)
+        if bundle is None:
+            return None
+        loosens = all(candidate.kind == "fewer-questions" for candidate in candidates)
+        concerned = {tool for candidate in candidates for tool in candidate.tools}
+        saved = set()
+        for number, (each, verdict) in enumerate(zip(self.classes, self._replayed(bundle), strict=True)):
+            record = each.example
+            if verdict is record.verdict or (record.server, record.tool) not in concerned:
+                continue
+            is_asked = record.verdict is Verdict.ESCALATE
+            if verdict is None and (loosens or record.verdict is Verdict.DENY) and not each.denied:
+                # What is proved over all calls holds of it, too, whatever it was.
+                continue
+            if not loosens or each.denied or not is_asked or verdict is not Verdict.ALLOW:
+                return None
+            saved.add(number)
+        return Screened(bundle, frozenset(saved))
+
+    def proof(self, screened: Screened, candidate: Candidate) -> Proof | None:
+        """Prove over all calls that a candidate does what it may, and nothing else; None where that fails."""
+        found = difference(self.source.bundle, screened.bundle, self.world, self.opa, only=candidate.tools)
+        if candidate.kind == "fewer-questions":
+            is_right = all(map(_is_answered, found.changes))
+        else:
+            is_right = all(change.direction == "tightened" for change in found.changes)
+        if found.exactness != "exact" or not found.changes or not is_right:
+            return None
+        guarantees = self.decided(screened.bundle)
+        if not self.keeps(guarantees):
+            return None
+        return Proof(
+            difference=found,
+            guarantees=guarantees,
+            replayed=sum(each.calls for each in self.classes),
+            changed=sum(self.classes[number].calls for number in screened.saved),
+        )
+
+    def keeps(self, guarantees: Sequence[GuaranteeResult]) -> bool:
+        """Tell whether every guarantee that is proved about the policy as it is is proved here, too."""
+        proved = {each.id for each in self.demanded if each.status == "proved"}
+        return proved <= {each.id for each in guarantees if each.status == "proved"}
+
+    def decided(self, bundle: Bundle, demanded: Guarantees | None = None) -> tuple[GuaranteeResult, ...]:
+        """Return what is known of guarantees, or else of those of the project, about a bundle."""
+        demanded = demanded or self.guarantees
+        if demanded is None or not demanded.entries:
+            return ()
+        return check_guarantees(bundle, demanded, self.world, self.opa).results
+
+    def _replayed(self, bundle: Bundle) -> list[Verdict | None]:
+        """Decide one call of each class under a bundle."""
+        replayer_of = self.replayers_of(bundle)
+        by_replayer: dict[int, tuple[Replayer, list[int]]] = {}
+        for number, each in enumerate(self.classes):
+            replayer = replayer_of(each.example)
+            by_replayer.setdefault(id(replayer), (replayer, []))[1].append(number)
+        verdicts: dict[int, Verdict | None] = {}
+        for replayer, numbers in by_replayer.values():
+            replayed = replayer.replay([self.classes[number].example for number in numbers])
+            verdicts |= {n: each.verdict for n, each in zip(numbers, replayed, strict=True)}
+        return [verdicts[number] for number in range(len(self.classes))]
+
+
+def _is_answered(change: Change) -> bool:
+    """Tell whether a change is that what was escalated is allowed, and nothing else."""
+    return change.old is Verdict.ESCALATE and change.new is Verdict.ALLOW
