@@ -8,7 +8,7 @@ from datetime import datetime
 
 from ironcurtain.analysis.engine.evaluate import evaluate
 from ironcurtain.analysis.engine.rules.predicates import Values
-from ironcurtain.analysis.engine.rules.rules import predicates_of_tool
+from ironcurtain.analysis.engine.rules.rules import ToolPredicates
 from ironcurtain.analysis.receipts.report import (
     Receipt,
     ReceiptBundle,
@@ -31,7 +31,6 @@ from ironcurtain.enforcement.audit.record_types import DecisionRecord, Head, Rec
 from ironcurtain.enforcement.audit.recorded_input import input_digest, recorded_input
 from ironcurtain.engine.command import OpaCommand
 from ironcurtain.errors import AuditError, BundleIntegrityError, ReceiptError, UsageError
-from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.reserved_rules import is_of_engine
 from ironcurtain.model.unknown_facts import Root
 from ironcurtain.model.verdict import Verdict
@@ -203,6 +202,7 @@ class _Decided:
     def __init__(self, bundle: Bundle) -> None:
         self._content, self._has_custom = PolicyContent.of(bundle), bool(bundle.custom_modules)
         self._roles = Registry(self._content.annotations.roles)
+        self._predicates = ToolPredicates(self._content)
         self.digest = json_text.digest_bytes(bundle.archive())
         self.questions: dict[str, PolicyInput] = {}
         self._records: dict[str, DecisionRecord] = {}
@@ -275,31 +275,28 @@ class _Decided:
             return "it was written by an older version, which did not record what OPA was asked"
         if record.bundle is None:
             return "it does not say which bundle decided it"
-        tool = self._content.tools[record.server, record.tool]
-        if not _has_digests(record):
-            held = record.facts is not None and record.facts.values is not None
-            return (
-                "" if held or not self._tests_facts(record, tool) else "the policy tests facts that it lacks"
-            )
-        if self._has_custom:
+        if self._has_custom and _has_digests(record):
             return "the policy has modules of its own, which could ask for a value that is not there"
-        tested = next(self._untestable(record, tool), None)
-        return f"the policy tests {visible(tested)}, and a digest cannot stand in for that" if tested else ""
+        tested = next(self._untestable(record), None)
+        if tested is None:
+            return ""
+        return f"the policy tests {visible(tested)}, and a digest cannot stand in for the value"
 
-    def _tests_facts(self, record: DecisionRecord, tool: ToolAnnotation) -> bool:
-        predicates = predicates_of_tool(self._content, record.server, tool)
-        return any(root == "facts" for each in predicates for root, _ in each.places)
-
-    def _untestable(self, record: DecisionRecord, tool: ToolAnnotation) -> Iterator[str]:
-        """Yield what the policy tests, and would find otherwise in the record than it was."""
+    def _untestable(self, record: DecisionRecord) -> Iterator[str]:
+        """Yield what the policy tests, and could find otherwise in the record than it was."""
         roots: dict[str, Root] = {"arguments": "args", "caller": "caller", "facts": "facts"}
         redacted = {(roots[s[0]], s[1]) for s in map(tokens, record.redacted) if s[0] in roots}
-        for predicate in predicates_of_tool(self._content, record.server, tool):
-            if record.abstract is None:
-                is_as_it_was = not redacted & {*predicate.places}
-            else:
+        has_facts = record.facts is not None and record.facts.values is not None
+        tool = self._content.tools[record.server, record.tool]
+        for predicate in self._predicates.of(record.server, tool):
+            if record.abstract is not None:
                 held: Values = {"args": record.abstract.args, "caller": record.abstract.caller, "facts": {}}
                 is_as_it_was = predicate.holds(held) is record.abstract.tests.get(predicate.key)
+            else:
+                roots_tested = {root for root, _ in predicate.places}
+                is_as_it_was = not redacted & {*predicate.places} and (
+                    has_facts or "facts" not in roots_tested
+                )
             if not is_as_it_was:
                 yield "/".join(predicate.path)
 

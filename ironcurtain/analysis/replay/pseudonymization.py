@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, Values
-from ironcurtain.analysis.engine.rules.rules import predicates_of_tool
+from ironcurtain.analysis.engine.rules.rules import ToolPredicates
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.canonical import pointers
 from ironcurtain.decision.canonical.patterns import Chain, identifier_chain, path_chain, url_chain
@@ -97,7 +97,7 @@ class AbstractSanitizer:
     def __init__(self, content: PolicyContent, loaded: LoadedPolicy, key: bytes) -> None:
         self._content, self._loaded = content, loaded
         self._digests = KeyedDigests(key)
-        self._predicates: dict[tuple[str, str], tuple[Predicate, ...]] = {}
+        self._predicates = ToolPredicates(content)
         self._names = frozenset(
             {content.revision, *content.annotations.servers, *(t for _, t in content.tools)}
         )
@@ -155,7 +155,7 @@ class AbstractSanitizer:
         self, record: DecisionRecord, tool: ToolAnnotation, prepared: Prepared
     ) -> AbstractArguments:
         server = record.server
-        predicates = self._predicates_of(server, tool)
+        predicates = self._predicates.of(server, tool)
         args, caller = prepared.call.arguments, prepared.caller
         known = frozenset(_known_names(tool, predicates))
         roles = self._loaded.canonicalization(server).registry
@@ -168,12 +168,6 @@ class AbstractSanitizer:
             meta=self._digests.members(record.meta, frozenset()),
             tests={predicate.key: predicate.holds(values) for predicate in predicates},
         )
-
-    def _predicates_of(self, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
-        place = (server, tool.tool)
-        if place not in self._predicates:
-            self._predicates[place] = predicates_of_tool(self._content, server, tool)
-        return self._predicates[place]
 
 
 def names_too_much(reason: str) -> bool:

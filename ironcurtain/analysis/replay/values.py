@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from ironcurtain.analysis.engine.rules.predicates import Predicate, predicate_of_key
-from ironcurtain.analysis.engine.rules.rules import predicates_of_tool
+from ironcurtain.analysis.engine.rules.rules import ToolPredicates
 from ironcurtain.analysis.engine.space.variables import Variable, VariableClass, variables_of
 from ironcurtain.analysis.engine.values.enumeration import Enumeration
 from ironcurtain.analysis.engine.values.witnesses import fresh_words
@@ -57,7 +57,7 @@ class CallCompletions:
     def __init__(self, content: PolicyContent, digests: KeyedDigests | None, registry: Registry) -> None:
         self._content, self._registry = content, registry
         self._reader = SkeletonReader(digests) if digests is not None else None
-        self._predicates: dict[tuple[str, str], tuple[Predicate, ...]] = {}
+        self._predicates = ToolPredicates(content)
         self._variables: dict[tuple[str, str, frozenset[str]], Enumeration[Variable]] = {}
 
     def of(self, record: DecisionRecord, tool: ValidatedTool) -> list[CompletedCall]:
@@ -94,10 +94,7 @@ class CallCompletions:
 
     def predicates(self, server: str, tool: ValidatedTool) -> tuple[Predicate, ...]:
         """Return the tests that rules make of calls of a tool."""
-        place = (server, tool.annotation.tool)
-        if place not in self._predicates:
-            self._predicates[place] = predicates_of_tool(self._content, server, tool.annotation)
-        return self._predicates[place]
+        return self._predicates.of(server, tool.annotation)
 
     def _completed(
         self,

@@ -44,7 +44,7 @@ def recorded_input(
         held.caller,
         resources,
         frozenset(r.id for r, each in zip(resources, record.subjects, strict=True) if each.discharged),
-        _Recorded({id_: each.patterns for id_, each in named.items()}),
+        KnownPatterns({id_: each.patterns for id_, each in named.items()}),
         (facts or {}) if content.facts else None,
     )
 
@@ -54,13 +54,14 @@ def input_digest(question: PolicyInput) -> Digest:
     return json_text.digest_bytes(json_bytes(as_json(question)))
 
 
-class _Recorded:
-    """The patterns that cover resources, by the resources' ids."""
+class KnownPatterns:
+    """The patterns that cover resources which stand for themselves by their ids."""
 
     def __init__(self, patterns: dict[str, tuple[str, ...]]) -> None:
         self._patterns = patterns
 
     def covering(self, role: Role, resource: str | Url) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's
+        """Return those of the resource of an id."""
         return self._patterns[str(resource)]
 
 

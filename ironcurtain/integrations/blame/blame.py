@@ -12,7 +12,7 @@ from pathlib import Path
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.errors import IronCurtainError, UsageError
-from ironcurtain.integrations.blame.report import Blame, BlamedCommit, Outcome
+from ironcurtain.integrations.blame.report import Blame, Outcome
 from ironcurtain.integrations.gate.git import Change, Commit
 from ironcurtain.model.decision import Decision
 from ironcurtain.model.verdict import Verdict
@@ -48,25 +48,24 @@ def blame(place: Path, root: Path, present: Bundle, decide: Callable[[Bundle], D
     found = Blame(server=decision.server, tool=decision.tool, now=now)
     if now.verdict is not Verdict.ALLOW:
         return found
-    outcomes = _Outcomes(head, place, decide, {present.revision: now})
-    unknown = ""
-    since = None
+    decided = _Decided(head, place, decide, {present.revision: now})
+    history = head.history(place)
+    since, unknown = history[0], ""
     try:
-        for since in _back(head.history(place), outcomes.permits):  # noqa: B007 - the last one is wanted
+        for since in _back(history, decided.permits):  # noqa: B007 - the last one is wanted
             pass
     except _UnusableError as error:
         unknown = str(error)
-    if since is None:
-        raise AssertionError("the newest bundle of the history is the present one")  # unreachable
     if not since.parents and head.is_shallow:
         unknown = "what was before: the clone is shallow (`git fetch --unshallow` fetches the rest)"
-    after, before, older = outcomes.around(since, known=not unknown)
+    after = decided.of(since.commit) or now
+    is_known = since.parents and not unknown
     return found.model_copy(
         update={
-            "since": _commit(since),
+            "since": since,
             "after": after,
-            "before": before,
-            "sentence_before": older.clauses.get(after.clause or "") if older is not None else None,
+            "before": decided.of(since.parents[0]) if is_known else None,
+            "sentence_before": decided.words(since.parents[0], after.clause) if is_known else None,
             "written": _written(head.at(since.commit), root, after),
             "unknown": unknown,
         }
@@ -82,8 +81,8 @@ def _back(history: Sequence[Change], holds: Callable[[Change], bool]) -> Iterato
         at = next((by_name[each] for each in at.parents if holds(by_name[each])), None)
 
 
-class _Outcomes:
-    """How the bundles of a history decide the call."""
+class _Decided:
+    """How the bundles of a history decide the call; each distinct one is asked once."""
 
     def __init__(
         self, head: Commit, place: Path, decide: Callable[[Bundle], Decision], known: dict[str, Outcome]
@@ -92,46 +91,38 @@ class _Outcomes:
 
     def permits(self, change: Change) -> bool:
         """Tell whether the bundle of a commit permits the call; a commit without one does not."""
-        outcome = self._of(change.commit)[0]
+        outcome = self.of(change.commit)
         return outcome is not None and outcome.verdict is Verdict.ALLOW
 
-    def around(self, change: Change, *, known: bool) -> tuple[Outcome, Outcome | None, PolicyContent | None]:
-        """Return how the call is decided after a change and before it, and the policy before it."""
-        after, _ = self._of(change.commit)
-        if after is None:
-            raise AssertionError("it permits the call")  # unreachable
-        return (after, *(self._of(change.parents[0]) if known and change.parents else (None, None)))
-
-    def _of(self, commit: str) -> tuple[Outcome | None, PolicyContent | None]:
+    def of(self, commit: str) -> Outcome | None:
+        """Return how the bundle of a commit decides the call; None where it has none."""
         try:
             bundle = self._head.at(commit).find_bundle(self._place)
-            if bundle is None:
-                return None, None
-            if bundle.revision not in self._by_revision:
+            if bundle is not None and bundle.revision not in self._by_revision:
                 self._by_revision[bundle.revision] = _outcome(self._decide(bundle), bundle)
-            return self._by_revision[bundle.revision], PolicyContent.of(bundle)
         except IronCurtainError as error:
             raise _UnusableError(
                 f"what the bundle of {commit[:12]} decides: {visible(error.what)}"
             ) from error
+        return None if bundle is None else self._by_revision[bundle.revision]
+
+    def words(self, commit: str, clause: str | None) -> str | None:
+        """Return the words of a sentence in the bundle of a commit, None if it has it not."""
+        bundle = self._head.at(commit).find_bundle(self._place)
+        return PolicyContent.of(bundle).clauses.get(clause or "") if bundle is not None else None
 
 
 def _outcome(decision: Decision, bundle: Bundle) -> Outcome:
-    source = PolicyContent.of(bundle).sources.get(decision.clause or "", "")
     return Outcome(
         verdict=decision.verdict,
         rule=decision.rule,
         clause=decision.clause,
         text=decision.clause_text or "",
-        source=source,
+        source=PolicyContent.of(bundle).sources.get(decision.clause or "", ""),
     )
 
 
-def _commit(change: Change) -> BlamedCommit:
-    return BlamedCommit(commit=change.commit, author=change.author, date=change.date, subject=change.subject)
-
-
-def _written(at: Commit, root: Path, outcome: Outcome) -> BlamedCommit | None:
+def _written(at: Commit, root: Path, outcome: Outcome) -> Change | None:
     """Return from which commit on, up to one, the constitution has had a sentence."""
     file, sentence = root / outcome.source.rpartition(":")[0], " ".join(outcome.text.split())
 
@@ -141,5 +132,4 @@ def _written(at: Commit, root: Path, outcome: Outcome) -> BlamedCommit | None:
 
     if not sentence or not outcome.source or not has(at.digest):
         return None
-    changes = list(_back(at.history(file), lambda change: has(change.commit)))
-    return _commit(changes[-1])
+    return list(_back(at.history(file), lambda change: has(change.commit)))[-1]

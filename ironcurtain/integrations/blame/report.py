@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ironcurtain.integrations.gate.git import Change
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.text import in_quotes, visible
@@ -22,20 +23,6 @@ class Outcome(Frozen):
     clause: str | None = None
     text: str = ""
     source: str = ""
-
-
-class BlamedCommit(Frozen):
-    """A commit, as git has it.
-
-    Attributes:
-        author: Name and address.
-        date: When it was written, in ISO 8601.
-    """
-
-    commit: str
-    author: str
-    date: str
-    subject: str
 
 
 class Blame(Frozen):
@@ -56,11 +43,11 @@ class Blame(Frozen):
     server: str
     tool: str
     now: Outcome
-    since: BlamedCommit | None = None
+    since: Change | None = None
     after: Outcome | None = None
     before: Outcome | None = None
     sentence_before: str | None = None
-    written: BlamedCommit | None = None
+    written: Change | None = None
     unknown: str = ""
 
 
@@ -84,7 +71,7 @@ def blame_lines(blame: Blame) -> Iterator[str]:
         yield f"not known: {blame.unknown}"
 
 
-def _named(commit: BlamedCommit) -> str:
+def _named(commit: Change) -> str:
     about = f"{visible(commit.date)} {visible(commit.author)}: {visible(commit.subject)}"
     return f"{commit.commit[:12]} {about}"
 

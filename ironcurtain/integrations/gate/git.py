@@ -15,6 +15,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.members import check_bounds
 from ironcurtain.decision.canonical.git.process import OVERRIDES
 from ironcurtain.errors import SystemFailedError, UsageError
+from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import quoted, visible
@@ -34,7 +35,7 @@ _SHORT = 12
 _ABOUT = "%an <%ae>%x00%aI%x00%s"
 
 
-class Change(Struct):
+class Change(Frozen):
     """A commit that changed what was asked about.
 
     Attributes:
@@ -136,7 +137,10 @@ class Commit(Struct):
         changes = []
         for names, about in zip(lines[::2], lines[1::2], strict=False):
             commit, *parents = names.removeprefix("commit ").split()
-            changes.append(Change(commit, tuple(parents), *about.split("\0", 2)))
+            author, date, subject = about.split("\0", 2)
+            changes.append(
+                Change(commit=commit, parents=tuple(parents), author=author, date=date, subject=subject)
+            )
         return changes
 
     @property

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from e2e.program import Ended, Inside, assert_clear
+from support.deployments.proxied import Place
 from support.projects.policies import rule
 from support.records.audited import KEY, write_log
 from support.records.receipts import checked
@@ -143,6 +145,20 @@ def test_a_digest_that_cannot_stand_in_for_a_comparison(session: Session, inside
     assert again(session, "soft", bundle="mode.tar.gz")[0] == 0
 
 
+def test_a_redacted_value_that_a_rule_tests_and_one_that_none_does(session: Session, inside: Inside) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    session.bundle(MODE, "mode.tar.gz")
+    session.record("tested", PATHS, rules=MODE, mode=secret)
+    refuse(receipt(inside, session, "id0000", "--log", "tested", bundle="mode.tar.gz"), session, "tests mode")
+    session.record("untested", PATHS, mode=secret)
+    ended = receipt(inside, session, "id0000", "--log", "untested")
+    assert (ended.code, ended.err) == (0, "")
+    (record,) = written(session)["records"]
+    assert record["input"]["args"]["mode"].startswith("[redacted:")
+    assert any("`[redacted:…]`" in words for words in written(session)["not_shown"])
+    assert again(session, "untested")[0] == 0
+
+
 def test_records_of_before_and_lines_of_before(session: Session, inside: Inside) -> None:
     write_log(session.audit, 1, session="before")
     refuse(receipt(inside, session, "d000000", "--log", "before"), session, "an older version")
@@ -173,3 +189,29 @@ def test_what_is_refused_writes_nothing(session: Session, inside: Inside) -> Non
     file.write_bytes(file.read_bytes().replace(b"docs/a", b"docs/b"))
     assert_clear(receipt(inside, session, "id0000", "--log", "changed"), 3, "IC3404")
     assert not (session.root / "receipt.json").exists()
+
+
+@pytest.mark.parametrize("values", ["redacted", "abstract"])
+def test_calls_through_the_proxy_up_to_what_its_witness_was_told(
+    values: str, tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The digest in the log is that of the published archive, and the proxy's own key verifies the log."""
+    place = Place(tmp_path.resolve())
+    witness, file = place.root / "witness", place.root / "receipt.json"
+
+    async def session() -> None:
+        options = ("--witness", str(witness), "--audit-values", values)
+        async with place.client(*options) as client:
+            assert not (await client.call_tool("fix__echo", {"text": "hush"})).is_error
+            await client.call_tool("fix__echo", {"text": 7})
+
+    anyio.run(session)
+    monkeypatch.setenv("HOME", str(place.home))
+    options = ["--since", "2020-01-01", "--bundle", str(place.bundle), "--witness", str(witness)]
+    ended = inside("audit", "receipt", *options, "-o", str(file))
+    assert (ended.code, ended.err) == (0, "")
+    kinds = [each["kind"] for each in json.loads(file.read_text())["records"]]
+    assert (kinds[0], kinds.count("decided"), kinds.count("refused")) == ("decided", 1, 1)
+    assert ("hush" in file.read_text()) is (values == "redacted")
+    code, said = checked(file, place.bundle, witness)
+    assert (code, said) == (0, f"{len(kinds)} records without gaps, 1 decided again as recorded\n")

@@ -126,10 +126,22 @@ class RuleOfTool(Struct):
         return frozenset(self.tokens.get(pattern, pattern) for pattern in condition.patterns)
 
 
-def predicates_of_tool(content: PolicyContent, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
-    """Return all that a bundle's rules test of the calls of a tool, each once."""
-    rules = rules_of_tool(content, server, tool, {})
-    return tuple({each.key: each for rule in rules for each in rule.predicates}.values())
+class ToolPredicates:
+    """All that a bundle's rules test of the calls of each tool, worked out once."""
+
+    def __init__(self, content: PolicyContent) -> None:
+        self._content = content
+        self._found: dict[tuple[str, str], tuple[Predicate, ...]] = {}
+
+    def of(self, server: str, tool: ToolAnnotation) -> tuple[Predicate, ...]:
+        """Return the predicates of a tool, each once."""
+        place = (server, tool.tool)
+        if place not in self._found:
+            rules = rules_of_tool(self._content, server, tool, {})
+            self._found[place] = tuple(
+                {each.key: each for rule in rules for each in rule.predicates}.values()
+            )
+        return self._found[place]
 
 
 def rules_of_tool(
