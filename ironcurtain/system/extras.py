@@ -11,12 +11,14 @@ from importlib import metadata
 from ironcurtain.errors import ExtraMissingError
 
 MODULES = {
+    "agents": "openai-agents",
     "anthropic": "anthropic",
     "google": "google",
     "h11": "mcp",
     "httpx2": "mcp",
     "jinja2": "web",
     "keyring": "keyring",
+    "langchain": "langchain",
     "lsprotocol": "lsp",
     "mcp": "mcp",
     "mcp_types": "mcp",
@@ -33,7 +35,7 @@ MODULES = {
 }
 """By top-level module: the extra that brings it to where it is used."""
 
-_NEED = re.compile(r"(?P<need>(?P<name>[\w.-]+)[^;]*); extra == '(?P<extra>\w+)'")
+_NEED = re.compile(r"(?P<need>(?P<name>[\w.-]+)[^;]*); extra == '(?P<extra>[\w-]+)'")
 
 
 def missing_extra(error: BaseException) -> ExtraMissingError | None:

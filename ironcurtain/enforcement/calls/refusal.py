@@ -71,8 +71,17 @@ def view_of(evaluated: EvaluatedCall, id_: str) -> AgentView:
         return view.model_copy(update={"reason": f"{view.reason}\n{_AGAIN}"})
     said = evaluated.approval.reason if evaluated.approval else ""
     if evaluated.state == "denied" and said and evaluated.approval and evaluated.approval.approver:
-        return view.model_copy(update={"reason": f"{view.reason}\nThe person said: {visible(said)}"})
+        return with_words(view, said)
     return view
+
+
+def with_words(view: AgentView, said: str) -> AgentView:
+    """Return what the agent is told with what the person said who refused; without any words, as it is."""
+    return (
+        view.model_copy(update={"reason": f"{view.reason}\nThe person said: {visible(said)}"})
+        if said
+        else view
+    )
 
 
 def unrecorded(view: AgentView) -> AgentView:
