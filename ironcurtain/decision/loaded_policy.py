@@ -68,7 +68,8 @@ def check_relations(recorded: Mapping[str, str], places: Mapping[str, str]) -> N
             raise BundleRelationError(
                 f"the bundle was verified with {visible(label)} {visible(assumed[label])}, "
                 f"but here it is {visible(here[label])}",
-                hint="Move or unlink the directory, or compile the policy for this layout.",
+                hint="Move or unlink the directory, or compile the policy for this layout: `world` in "
+                "scenarios.yaml says where the sandbox is.",
             )
 
 

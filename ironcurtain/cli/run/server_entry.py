@@ -105,9 +105,11 @@ def permit(project: Project, name: str, more: Permissions, file: Path) -> Exit:
         parse_document(text, str(file), Servers)
         named = _permitted_domains(project, name)
         changed = servers_file.with_permissions(text, str(file), name, more, named)
-        now = check_servers(parse_document(changed, str(file), Servers), file)
+        lock = read_lock(file)
+        now = check_servers(parse_document(changed, str(file), Servers), file, lock)
         # What the command line adds is permitted with it, and nothing else that the entry says.
-        is_added = not unpermitted(check_servers(parse_document(text, str(file), Servers), file), [name])
+        before = check_servers(parse_document(text, str(file), Servers), file, lock)
+        is_added = not unpermitted(before, [name])
         if changed != text:
             servers_file.write(file, changed)
         if is_added:

@@ -193,7 +193,8 @@ class Enforcer(Struct):
         self, evaluated: EvaluatedCall, destination: Destination, *, disturbed: bool
     ) -> tuple[EvaluatedCall, bool]:
         """Judge a call again if it was disturbed, and book it; tell also whether it may be carried out."""
-        if disturbed:
+        # What waited for its turn is not sent by a policy that was replaced meanwhile.
+        if disturbed or evaluated.enforced is not self.policy.current:
             before, evaluated = evaluated, await self._settled(evaluated, destination)
             if not may_go_on(before, evaluated):
                 return evaluated, False
@@ -258,7 +259,7 @@ class Enforcer(Struct):
             result = await sending.send(evaluated, destination, id_)
         except AuditError as error:
             _log.error("an answer could not be recorded", exc_info=error)
-            raise RefusedError(unrecorded(view_of(evaluated, id_))) from error
+            raise RefusedError(unrecorded(view_of(evaluated, id_), is_sent=True)) from error
         if evaluated.parent is None and (destination.is_read_only or evaluated.is_read_only):
             call = evaluated.call
             self.breaker.answered(call.server, call.tool, call.arguments, result)
@@ -364,7 +365,8 @@ class Enforcer(Struct):
         digest = evaluated.call.live_digest
         if digest is not None:
             digest = await destination.current_digest(digest)
-        return await self._evaluate(replace(evaluated.call, live_digest=digest), evaluated.principal)
+        again = await self._evaluate(replace(evaluated.call, live_digest=digest), evaluated.principal)
+        return within_reach(again, self.reach)
 
     async def _record(self, evaluated: EvaluatedCall, id_: str) -> None:
         """Make the decision durable.

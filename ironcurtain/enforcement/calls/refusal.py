@@ -28,6 +28,10 @@ _OUT_OF_REACH = (
     "was not sent. Only a person can change that; the proxy has told which setting does."
 )
 _AGAIN = "Repeat exactly the same call later to get the answer; do other things until then."
+_WITHHELD = (
+    "The call was sent, and what its answer tells could not be recorded, so the answer is withheld. Do not "
+    "repeat the call before you know whether it had its effect."
+)
 _UNRECORDED = "No record of the call could be written, so it was refused; the call itself is not at fault."
 
 
@@ -84,11 +88,11 @@ def with_words(view: AgentView, said: str) -> AgentView:
     )
 
 
-def unrecorded(view: AgentView) -> AgentView:
-    """Return what the agent is told where the audit log cannot be written."""
+def unrecorded(view: AgentView, *, is_sent: bool = False) -> AgentView:
+    """Return what the agent is told where the audit log cannot be written, before a call is sent or after."""
     return view.model_copy(
         update={
-            "reason": _UNRECORDED,
+            "reason": _WITHHELD if is_sent else _UNRECORDED,
             "state": "denied",
             "arguments_may_help": False,
             "approval_may_help": False,

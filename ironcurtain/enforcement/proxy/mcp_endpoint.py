@@ -302,8 +302,10 @@ class McpEndpoint:
         self, context: Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
         uri = str(params.uri)
-        self._clients.arrived(context).subscribed.discard(uri)
-        await self._watch(await self._owner(uri), uri, wanted=False)
+        subscribed = self._clients.arrived(context).subscribed
+        if uri in subscribed:  # whatever else a client writes is not the server's to read
+            subscribed.discard(uri)
+            await self._watch(await self._owner(uri), uri, wanted=False)
         return types.EmptyResult()
 
     async def _listening(

@@ -67,6 +67,10 @@ class Mounts(Struct):
         """Tell whether a file can be written: what is held wins."""
         return _depth(path, self.writable) > 0 and not _depth(path, self.held) and self.can_read(path)
 
+    def held_below(self, path: str) -> frozenset[str]:
+        """Return what of a tree cannot be written, such as the `.git` of a repository."""
+        return frozenset(each for each in self.held if PurePosixPath(path) in PurePosixPath(each).parents)
+
     def mount_of(self, path: str) -> str:
         """Return the place that a file is writable in; `/` for none."""
         pure = PurePosixPath(path)
@@ -144,15 +148,21 @@ class SandboxLimits(Struct):
 
     def is_apart(self, resources: Iterable[Resource]) -> bool:
         """Tell whether the server that runs does not reach all that a call names, and a wider one would."""
-        return any(is_within(self.asked, each) and not self._is_usual(each) for each in resources)
+        return any(is_within(self.asked, each) and not self.is_usual(each) for each in resources)
 
-    def _is_usual(self, resource: Resource) -> bool:
+    def is_usual(self, resource: Resource) -> bool:
+        """Tell whether the server that runs reaches what a call names, and all of it that could be opened."""
         if not is_within(self.usual, resource):
             return False
-        if not resource.recursive:
-            return True
         # Of a tree that is approved, nothing may be missing that only needed approval.
-        return self.usual.hidden_below(resource.value) <= self.asked.hidden_below(resource.value)
+        is_seen = not resource.recursive or (
+            self.usual.hidden_below(resource.value) <= self.asked.hidden_below(resource.value)
+        )
+        return is_seen and not (resource.role.writes and self._holds_more(resource.value))
+
+    def _holds_more(self, path: str) -> bool:
+        """Tell whether something below a path can be written once it is approved, and not before."""
+        return not self.usual.held_below(path) <= self.asked.held_below(path)
 
 
 def widened(
@@ -177,7 +187,8 @@ def widened(
         reads=_wider(reach.reads, asked.reads, reads, [*reads, *writes], inputs),
         writes=_wider(reach.writes, asked.writes, writes, writes, inputs),
         domains=tuple(dict.fromkeys([*reach.domains, *hosts])),
-        repositories=reach.repositories or (asked.repositories and bool(changed)),
+        repositories=reach.repositories
+        or (asked.repositories and any(each.role.writes and not limits.is_usual(each) for each in paths)),
     )
     beside = {Path(place) for place in writes}
     unread = _beside(beside, [Path(each.value) for each in paths])

@@ -75,7 +75,8 @@ def fetch(wanted: Wanted, known: FetchedServer | None = None) -> FetchedServer:
             tree = digests(staged.directory).tree
             if pinned is not None and tree != pinned.tree:
                 raise _other(staged)
-            _put(staged, wanted, tree)
+            if not is_whole(installation(staged.package, staged.version, tree), tree):
+                _put(staged, wanted, tree)
     except OSError as error:
         raise FetchError(
             f"nothing can be installed in {quoted(str(managed_directory()))}: {error.strerror or error}"

@@ -151,6 +151,25 @@ def test_an_approved_subscription_is_good_for_one_client(tmp_path: Path) -> None
         assert anyio.run(_subscribe, url, TOKENS["one"], place) == ("approved", asked)
 
 
+def test_a_text_for_a_server_in_the_name_of_a_subscription(tmp_path: Path) -> None:
+    """Ends a subscription that never began, with a URI of the client's own making.
+
+    Held by: a server is told of the end of those subscriptions alone that were decided when they began.
+    """
+    place = Place(tmp_path.resolve(), {"fix": LEGACY})
+    note = {"roles": ["resource-uri"], "allowed": [NOTE]}
+    place.publish([*place.made, rule("notes-uris", "allow", lists=note)], place.names)
+
+    async def visit() -> None:
+        async with place.client("--no-approver") as client:
+            await client.session.unsubscribe_resource("fixture://secret?stolen=words")
+            await client.session.subscribe_resource(NOTE)
+            await client.session.unsubscribe_resource(NOTE)
+
+    anyio.run(visit)
+    assert [entry["unsubscribed"] for entry in place.sent() if "unsubscribed" in entry] == [NOTE]
+
+
 def test_the_tokens_are_made_for_the_user_alone(tmp_path: Path) -> None:
     place = Place(tmp_path.resolve())
     with listening(place, "--http", "127.0.0.1:0", "--no-approver") as url:

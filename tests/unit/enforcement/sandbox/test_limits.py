@@ -13,6 +13,7 @@ from ironcurtain.enforcement.sandbox.limits import Mounts, SandboxLimits, widene
 from ironcurtain.enforcement.sandbox.profile import SandboxInputs, build_profile
 from ironcurtain.enforcement.sandbox.reach.reach import Places, Reach
 from ironcurtain.servers.config_model import Server
+from ironcurtain.system.structs import replace
 
 ROLES = Registry(())
 
@@ -111,6 +112,24 @@ def test_a_whole_tree_with_something_that_needs_approval_in_it(home: Home) -> No
     tree = looked_at._replace(recursive=True)
     assert home.limits.is_apart([tree])
     assert home.changed(home.widened(tree)) == {"read open/private/file"}
+
+
+def test_a_change_of_a_repository_that_only_approvals_permit(home: Home) -> None:
+    """It lies where the server writes anyway, with a `.git` that is closed to the server that runs."""
+    git = home.home / "open" / ".git"
+    git.mkdir()
+    for name in ("HEAD", "config", "index"):
+        (git / name).write_text("")
+    (asked,) = home.grounds.asked.values()
+    home.grounds = replace(home.grounds, asked={"files": replace(asked, repositories=True)})
+    home.limits = SandboxLimits(home.mounts(home.grounds), home.mounts(home.grounds.when_asked()))
+    assert not home.limits.usual.can_write(str(git / "index"))
+    assert not home.limits.is_apart([home.subject("write-path", "open/file")])
+    repository = home.subject("write-path", "open")
+    assert home.limits.is_apart([repository])
+    mounts = home.widened(repository)
+    assert mounts.can_write(str(git / "index"))
+    assert not mounts.can_write(str(git / "config"))
 
 
 def test_the_home_itself_opens_the_home_alone(home: Home) -> None:
