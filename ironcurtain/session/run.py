@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from pathlib import Path
+from typing import Protocol
 
 import pydantic_ai
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -12,7 +13,14 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from ironcurtain.enforcement.proxy.process import say
 from ironcurtain.servers.process_tree import adopting
 from ironcurtain.session.create import SessionSettings, create_session
-from ironcurtain.session.transports.transport import Transport
+from ironcurtain.session.session import Session
+
+
+class Transport(Protocol):
+    """One way to have a session with somebody."""
+
+    async def run(self, session: Session) -> bool:
+        """Have the session until its person is done; return whether every turn ended by itself."""
 
 
 def run_session(
