@@ -267,7 +267,7 @@ def read_files(path: Path) -> dict[str, bytes]:
 def unpack(content: bytes, where: str) -> dict[str, bytes]:
     """Read the files of a `.tar.gz` from memory; errors are those of `read_files`."""
     if len(content) > MAX_BYTES:
-        raise _too_large(where)
+        raise BundleIntegrityError(f"the bundle is larger than {MAX_BYTES:,} bytes", where=where)
     try:
         unpacked = decompress(content, max_bytes=MAX_BYTES)
     except (zlib.error, ValueError) as error:
@@ -275,10 +275,6 @@ def unpack(content: bytes, where: str) -> dict[str, bytes]:
             f"the archive is corrupt or truncated: {error}", where=where, hint="Fetch or make it again."
         ) from None
     return members(unpacked, where)
-
-
-def _too_large(where: str) -> BundleIntegrityError:
-    return BundleIntegrityError(f"the bundle is larger than {MAX_BYTES:,} bytes", where=where)
 
 
 def _difference(files: Mapping[str, bytes], manifest: Manifest) -> str:

@@ -144,7 +144,7 @@ def _differences(record: DecisionRecord, decision: Decision) -> Iterator[str]:
         )
     then = {_place(resource): resource for resource in record.subjects}
     now = {_place(resource): resource for resource in decision.subjects}
-    if _is_redacted(record):
+    if any(resource.value is None for resource in record.subjects):
         return
     for place in dict.fromkeys((*then, *now)):
         yield from _subject(place, then.get(place), now.get(place))
@@ -166,7 +166,3 @@ def _subject(
 
 def _place(resource: ResourceRecord | ResourceDecision) -> tuple[str, str, str | None]:
     return resource.at, resource.role, resource.value
-
-
-def _is_redacted(record: DecisionRecord) -> bool:
-    return any(resource.value is None for resource in record.subjects)

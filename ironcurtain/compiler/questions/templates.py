@@ -22,17 +22,13 @@ def fill(name: str, **values: str) -> str:
 
 def as_data(value: JsonSource) -> str:
     """Return JSON for a prompt: it shows invisible characters as escapes and cannot close its delimiters."""
-    return _without_delimiters(json_text.pretty(value).strip())
+    return _HIDDEN.sub(_escaped, json_text.pretty(value).strip())
 
 
 def as_lines(values: Sequence[JsonSource]) -> str:
     """Return an array for a prompt like `as_data`, each element on one line: that is a third shorter."""
     lines = ",\n".join(json.dumps(value, sort_keys=True, ensure_ascii=False) for value in values)
-    return _without_delimiters(f"[\n{lines}\n]")
-
-
-def _without_delimiters(text: str) -> str:
-    return _HIDDEN.sub(_escaped, text)
+    return _HIDDEN.sub(_escaped, f"[\n{lines}\n]")
 
 
 _HIDDEN = re.compile(r"[^\n -;=?-~]")

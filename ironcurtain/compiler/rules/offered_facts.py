@@ -119,7 +119,7 @@ def fact_test() -> Schema:
     return closed_object(
         {
             "fact": STRING,
-            "op": one_of(_operators()),
+            "op": one_of([name for part in get_args(FactOperator) for name in get_args(part) or (part,)]),
             "value": {
                 "anyOf": [scalar, array_of(scalar), *_references("arg", "caller", "fact", scaled=True)]
             },
@@ -152,10 +152,6 @@ def _record(look_ups: Sequence[LookUpTool], named: Schema) -> Schema:
         },
         {"each": STRING, "identity": array_of(closed_object({"name": STRING, "at": STRING}))},
     )
-
-
-def _operators() -> list[str]:
-    return [name for part in get_args(FactOperator) for name in get_args(part) or (part,)]
 
 
 def _references(*kinds: str, scaled: bool = False) -> list[Schema]:

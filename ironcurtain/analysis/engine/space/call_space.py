@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ironcurtain.analysis.engine.indexes import PolicyIndex, SourceIndex, VariableIndex, indexed
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest

@@ -131,7 +131,7 @@ def operand_problem(root: Root, pointer: str, known: Testable, role: str | None 
         known: What tests may speak of.
         role: The role of the identifiers that are compared; None where none are.
     """
-    if pointers.EVERY in _path(pointer):
+    if pointers.EVERY in pointers.steps_of(pointer):
         return f"the value {quoted(pointer)} names one value, without `*`"
     if root == "args":
         return _pointer_problem(pointer, known, role)
@@ -212,7 +212,7 @@ def _pointer_problem(name: str, known: Testable, role: str | None = None) -> str
     problem = _name_problem(name)
     if problem:
         return problem
-    path = _path(name)
+    path = pointers.steps_of(name)
     with_schema = [tool for tool in tools if tool.input_schema is not None]
     if tools and not with_schema:
         return "no tool of this rule has an input_schema, so its arguments cannot be tested"
@@ -227,7 +227,7 @@ def _pointer_problem(name: str, known: Testable, role: str | None = None) -> str
     for tool in tools:
         for argument in tool.args:
             if any(registry[r].resource for r in argument.possible_roles if r in registry) and _overlap(
-                path, _path(argument.name)
+                path, pointers.steps_of(argument.name)
             ):
                 return (
                     f"{visible(tool.tool)} takes a resource there ({argument.possible_roles[0]})\n"
@@ -239,20 +239,20 @@ def _pointer_problem(name: str, known: Testable, role: str | None = None) -> str
 def _name_problem(name: str) -> str:
     if any(is_hidden(character) for character in name):
         return "the name has a control or invisible character"
-    if _path(name).count(pointers.EVERY) > 1:
+    if pointers.steps_of(name).count(pointers.EVERY) > 1:
         return "a pointer has at most one `*`"
     return ""
 
 
 def is_known(path: tuple[str, ...], tool: ToolAnnotation) -> bool:
     """Tell whether the tool's schema describes the place, or leaves open what stands there."""
-    leaves = {_path(leaf.name): leaf for leaf in schema_leaves(tool.input_schema or {})}
+    leaves = {pointers.steps_of(leaf.name): leaf for leaf in schema_leaves(tool.input_schema or {})}
     if path in leaves:
         return True
     above = [leaves[path[:length]] for length in range(len(path) - 1, 0, -1) if path[:length] in leaves]
     if not above:
         return False
-    nearest, beyond = above[0], path[len(_path(above[0].name)) :]
+    nearest, beyond = above[0], path[len(pointers.steps_of(above[0].name)) :]
     types = nearest.schema.get("type", ["object", "array"])
     kinds = {*types} if isinstance(types, list) else {types}
     # OPA looks a name up in objects only: an index below what may be an array would test nothing.
@@ -266,10 +266,6 @@ def is_known(path: tuple[str, ...], tool: ToolAnnotation) -> bool:
 def _overlap(path: tuple[str, ...], resource: tuple[str, ...]) -> bool:
     """Tell whether one place is, or lies inside, the other."""
     return pointers.covers(path, resource) or pointers.covers(resource, path)
-
-
-def _path(name: str) -> tuple[str, ...]:
-    return pointers.steps_of(name)
 
 
 def _type(value: JsonValue) -> str:

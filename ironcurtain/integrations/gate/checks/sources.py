@@ -27,7 +27,7 @@ def sources(reviewed: PolicyUnderReview) -> tuple[Check, ...]:
     A bundle of hand-written rules was compiled from none; one that lies in no project has none beside it.
     """
     if not reviewed.bundle.manifest.metadata.provenance:
-        return (_skipped("not compiled, so there is nothing to compare"),)
+        return (Check(name=_NAME, status="skipped", summary="not compiled, so there is nothing to compare"),)
     compiled = {each.path: each for each in provenance_of(reviewed.bundle).sources}
     if not reviewed.in_project:
         said = f"{', '.join(sorted(compiled))} are not beside the bundle"
@@ -99,10 +99,6 @@ def _with_clause(problem: Problem, reviewed: PolicyUnderReview) -> Problem:
         if id_ not in ids and places[id_].startswith(prefix)
     )
     return problem.model_copy(update={"details": gone})
-
-
-def _skipped(why: str) -> Check:
-    return Check(name=_NAME, status="skipped", summary=why)
 
 
 _LISTS = "tool lists"
