@@ -50,6 +50,8 @@ suppress_warnings = ["myst.header"]  # the glossary's entries may be headings of
 myst_heading_anchors = 4
 myst_fence_as_directive = ["mermaid"]
 
+# They cannot be imported while Sphinx has types looked at.
+autodoc_mock_imports = ["agents", "langchain", "langchain_core", "langgraph"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 napoleon_numpy_docstring = False

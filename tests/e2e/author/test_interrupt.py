@@ -100,7 +100,7 @@ def test_interrupted_while_a_model_is_built(
 
     monkeypatch.setattr(main.cli, "main", build)
     assert main.run([]) == Exit.INTERRUPTED
-    assert capsys.readouterr().err == "interrupted\n"
+    assert capsys.readouterr().err == "\ninterrupted\n"
 
 
 class Finalized:
@@ -132,4 +132,4 @@ def test_interrupted_where_it_cannot_be_raised(
 
     monkeypatch.setattr(main.cli, "main", command)
     assert main.run([]) == Exit.INTERRUPTED
-    assert capsys.readouterr().err == "interrupted\n"
+    assert capsys.readouterr().err == "\ninterrupted\n"
