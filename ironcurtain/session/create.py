@@ -22,7 +22,7 @@ from mcp.server import Server
 
 from ironcurtain.enforcement.approvals.approvers import Approvers
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox
-from ironcurtain.enforcement.approvals.key import default_paths
+from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.facts.totals.store_place import StorePlace
 from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.enforcement.proxy.configuration import places_that_run

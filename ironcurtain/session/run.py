@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import warnings
 from pathlib import Path
-from typing import Protocol
 
 import pydantic_ai
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -13,14 +12,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from ironcurtain.enforcement.proxy.process import say
 from ironcurtain.servers.process_tree import adopting
 from ironcurtain.session.create import SessionSettings, create_session
-from ironcurtain.session.session import Session
-
-
-class Transport(Protocol):
-    """One way to have a session with somebody."""
-
-    async def run(self, session: Session) -> bool:
-        """Have the session until its person is done; return whether every turn ended by itself."""
+from ironcurtain.session.transports.transport import Transport
 
 
 def run_session(

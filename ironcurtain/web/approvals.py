@@ -16,14 +16,9 @@ from starlette.responses import RedirectResponse, Response
 
 from ironcurtain.enforcement.approvals.describe import RequestPart, parts_of, rows
 from ironcurtain.enforcement.approvals.grant_end import offered_ends, read_end
-from ironcurtain.enforcement.approvals.inbox import (
-    PROBLEMS,
-    ApprovalInbox,
-    PersonAnswer,
-    other_approver,
-    told,
-)
+from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
+from ironcurtain.enforcement.approvals.told import PROBLEMS, other_approver, told
 from ironcurtain.enforcement.audit.always import parts_of_preview, preview
 from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import IronCurtainError, UsageError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ironcurtain.cli.author.compile_settings import read_settings, read_sources
 from ironcurtain.cli.options.options import ARGUMENTS, FORMAT, KEY, OPA, QUIET, SIGN, F, Number
-from ironcurtain.cli.options.project import read_settings, read_sources
 from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
 

@@ -10,8 +10,9 @@ import click
 from ironcurtain.analysis.matrix.changes import matrix_changes, scenario_changes
 from ironcurtain.analysis.matrix.report import Matrix
 from ironcurtain.bundle.published import TEST_SCENARIOS
+from ironcurtain.cli.author.compile_settings import read_settings, read_sources
 from ironcurtain.cli.main import run as run_command
-from ironcurtain.cli.options.project import Project, read_settings, read_sources
+from ironcurtain.cli.options.project import Project
 from ironcurtain.cli.options.watching import changes, tree
 from ironcurtain.compiler.llm.question_files import ANSWER
 from ironcurtain.compiler.load.sources import ANSWERS_FILE, Sources, shown_path

@@ -98,7 +98,7 @@ def command(
     \b
     Exit: 0 no failure (warnings allowed), 1 something fails, 2 wrong options.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.enforcement.approvals.key import default_paths
+    from ironcurtain.enforcement.approvals.places import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.integrations.doctor.checks import examine, exit_of
     from ironcurtain.integrations.doctor.installation import GatewayFiles, Installation

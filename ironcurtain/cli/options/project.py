@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ironcurtain.settings import (
     USER_CONSTITUTION,
     Settings,
-    defaults,
     find_settings,
     load_settings,
     user_constitution,
     user_directory,
 )
 from ironcurtain.system.structs import Struct
-
-if TYPE_CHECKING:
-    from ironcurtain.compiler.load.sources import Sources
 
 
 class Project(Struct):
@@ -60,18 +54,3 @@ def read_project(config: str | None) -> Project:
     file = Path(config) if config is not None else find_settings(Path.cwd())
     root = file.absolute().parent if file is not None else Path.cwd()
     return Project(file, root, load_settings(file))
-
-
-def read_settings(config: str | None) -> tuple[Project, dict[str, str | int | None]]:
-    """Return the project of a settings file (or the nearest one), and its defaults for options."""
-    project = read_project(config)
-    return project, defaults(project.file, project.settings)
-
-
-def read_sources(root: Path, given: Mapping[str, str | None]) -> Sources:
-    """Return where a compile reads from, as options or settings name it."""
-    from ironcurtain.compiler.load.sources import Sources
-
-    paths = {name: Path(value) for name, value in given.items() if value is not None}
-    questions = paths.pop("questions")
-    return Sources(root=root, pending=questions / "kept", custom=paths.pop("custom", None), **paths)

@@ -281,7 +281,7 @@ def _confirmed(request: ApprovalRequest, answer: PersonAnswer) -> bool:
 
 
 def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, format_: str) -> Exit:
-    from ironcurtain.enforcement.approvals.inbox import told
+    from ironcurtain.enforcement.approvals.told import told
 
     if recorded != "recorded":
         click.echo(told(request, answer, recorded), err=True)
@@ -297,7 +297,7 @@ def _say(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded, for
 
 
 def _gone(id_: str, status: ApprovalStatus | None) -> Exit:
-    from ironcurtain.enforcement.approvals.inbox import PROBLEMS
+    from ironcurtain.enforcement.approvals.told import PROBLEMS
 
     why = status.problem if status is not None else PROBLEMS["gone"]
     click.echo(f"request {visible(id_)}: {why}", err=True)
@@ -317,7 +317,7 @@ def _find(inbox: ApprovalInbox | None, beginning: str) -> ApprovalStatus | None:
 
 def _inbox(stack: ExitStack, directory: str | None, key: str | None) -> ApprovalInbox | None:
     from ironcurtain.enforcement.approvals.inbox import ApprovalInbox
-    from ironcurtain.enforcement.approvals.key import default_paths
+    from ironcurtain.enforcement.approvals.places import default_paths
 
     default_directory, default_key = default_paths()
     inbox = ApprovalInbox.open(
@@ -374,7 +374,7 @@ def _print_list(statuses: tuple[ApprovalStatus, ...], format_: str) -> None:
 def _list(*, watch: bool, directory: str | None, key: str | None, format_: str) -> Exit:
     """List what waits, once, on each change, or on a screen of its own."""
     from ironcurtain.cli.run.approvals_screen import Screen
-    from ironcurtain.enforcement.approvals.inbox import told
+    from ironcurtain.enforcement.approvals.told import told
     from ironcurtain.system import terminal
 
     if watch and format_ == "text" and terminal.is_screen():

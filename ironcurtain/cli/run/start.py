@@ -17,7 +17,7 @@ from ironcurtain.errors import Exit, UsageError
 if TYPE_CHECKING:
     from ironcurtain.session.create import SessionSettings
     from ironcurtain.session.limits import Limits
-    from ironcurtain.session.run import Transport
+    from ironcurtain.session.transports.transport import Transport
 
 F = TypeVar("F", bound=Callable[..., object])
 _LIMITS = {

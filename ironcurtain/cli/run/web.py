@@ -95,7 +95,7 @@ def command(
         playground_of,
         policy_of,
     )
-    from ironcurtain.enforcement.approvals.key import default_paths
+    from ironcurtain.enforcement.approvals.places import default_paths
     from ironcurtain.enforcement.audit.log_paths import audit_directory
     from ironcurtain.enforcement.audit.recent import RecentRecords
     from ironcurtain.web.app import PageSources

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from ironcurtain.model.caller_facts import CallerFact
 from ironcurtain.system import json_text
 from ironcurtain.system.json_text import JsonSource
 
@@ -38,14 +37,3 @@ _HIDDEN = re.compile(r"[^\n -;=?-~]")
 def _escaped(found: re.Match[str]) -> str:
     units = found[0].encode("utf-16-be")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
-
-
-def caller_part(caller: Mapping[str, CallerFact]) -> str:
-    """Return the end of a prompt that tells what is declared about the caller; empty where nothing is."""
-    if not caller:
-        return ""
-    shown = {key: fact.model_dump(mode="json", by_alias=True) for key, fact in sorted(caller.items())}
-    parts = [fill("caller", caller=as_data(shown))]
-    if any(fact.role is not None for fact in caller.values()):
-        parts.append(fill("caller_identifiers"))
-    return "".join(f"\n\n{part}" for part in parts)

@@ -1,34 +1,23 @@
 """Compiled rules into Rego, one package per server: deterministic, stable under `opa fmt`.
 
 A rule becomes one `matches` block for each role and pattern that it speaks of (`blocks.py`), or an entry of a
-table where many differ in nothing else: OPA reads and compiles each rule of a module, and a table of ten
-thousand patterns it only reads. A match is `{order, rule, verdict, resources: {subject id: true}}`;
-`rego/ironcurtain/decision` reads it.
+table where many differ in nothing else (`tables.py`). A match is `{order, rule, verdict, resources: {subject
+id: true}}`; `rego/ironcurtain/decision` reads it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 
 from ironcurtain.compiler.render.blocks import Frame, PatternBlock, PlainBlock, blocks_of
 from ironcurtain.compiler.render.input_schema import SCHEMA
-from ironcurtain.compiler.render.terms import (
-    TAB,
-    collection,
-    match_head,
-    metadata,
-    metadata_title,
-    reference,
-    string,
-)
+from ironcurtain.compiler.render.tables import tables_of
+from ironcurtain.compiler.render.terms import TAB, match_head, metadata, metadata_title, reference, string
 from ironcurtain.model.annotations import Annotations
 from ironcurtain.model.policy import CompiledPolicy, Rule
 
 _CALLED = {"facts": "facts.holds", "matching": "matching.", "operators": "operators."}
 """How calls of each module of the library begin; a policy imports those that it uses."""
-_FEWEST = 64
-"""From this many blocks on that differ in rule and pattern only, a table stands for them."""
 
 
 def render_policy(policy: CompiledPolicy, server: str, annotations: Annotations) -> str:
@@ -46,7 +35,7 @@ def render_policy(policy: CompiledPolicy, server: str, annotations: Annotations)
         for order, rule in numbered
         if _concerns(rule, server, tools)
     ]
-    tables = _tables_of((order, rule, block) for order, rule, own in blocks for block in own)
+    tables = tables_of((order, rule, block) for order, rule, own in blocks for block in own)
     texts = [
         *(_rule(order, rule, alone) for order, rule, own in blocks if (alone := _outside(tables, own))),
         *(table.text(number) for number, table in enumerate(tables.values(), 1)),
@@ -95,62 +84,3 @@ def _rule(order: int, rule: Rule, blocks: Sequence[PatternBlock | PlainBlock]) -
     head = match_head(str(order), string(rule.name), rule.then)
     bodies = [head + "".join(f"{TAB}{line}\n" for line in block.lines) + "}\n" for block in blocks]
     return title + description + custom + "\n".join(bodies)
-
-
-@dataclass
-class _RuleTable:
-    """Blocks of one frame.
-
-    Attributes:
-        rules: Of each pattern, the rules that name it, by their order.
-    """
-
-    frame: Frame
-    rules: dict[str, dict[int, Rule]] = field(default_factory=dict)
-
-    def text(self, number: int) -> str:
-        """Return the table, and the rule over it, as Rego."""
-        name = f"_rules_by_pattern_{number}"
-        what = f"The rules that {self.frame.verdict} {self.frame.role} by pattern: order and name of each."
-        head = match_head("order", "rule", self.frame.verdict)
-        ids = f"{reference(f'{self.frame.place}.within', [self.frame.role])}[pattern]"
-        body = [
-            *self.frame.before,
-            f"some pattern in {self.frame.patterns}",
-            f"some [order, rule] in {name}[pattern]",
-            *self.frame.after,
-            f"ids := {ids}",
-        ]
-        return (
-            f"# METADATA\n# description: {metadata(what)}\n{name} := {{\n"
-            + "".join(line for pattern in self.rules for line in self._entry(pattern))
-            + f"}}\n\n# METADATA\n# description: {metadata(f'What the rules of `{name}` match.')}\n"
-            + head
-            + "".join(f"{TAB}{line}\n" for line in body)
-            + "}\n"
-        )
-
-    def _entry(self, pattern: str) -> Iterator[str]:
-        for rule in self.rules[pattern].values():
-            yield f"{TAB}# {metadata(f'{rule.clause}: {rule.description or rule.reason}')}\n"
-        key = f"{string(pattern)}: "
-        members = [f"[{order}, {string(rule.name)}]" for order, rule in self.rules[pattern].items()]
-        yield f"{TAB}{key}{collection(members, '{}', used=len(key) + 5)},\n"
-
-
-def _tables_of(blocks: Iterable[tuple[int, Rule, PatternBlock | PlainBlock]]) -> dict[Frame, _RuleTable]:
-    """Return a table for each frame of which there are many blocks.
-
-    Args:
-        blocks: The blocks of all rules of a server, with their rule and its order.
-    """
-    tables: dict[Frame, _RuleTable] = {}
-    for order, rule, block in blocks:
-        if isinstance(block, PatternBlock):
-            table = tables.setdefault(block.frame, _RuleTable(block.frame))
-            table.rules.setdefault(block.pattern, {})[order] = rule
-    return {
-        frame: table
-        for frame, table in tables.items()
-        if sum(len(rules) for rules in table.rules.values()) >= _FEWEST
-    }

@@ -16,9 +16,10 @@ from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import entries, read_answer
 from ironcurtain.compiler.questions.shown_schema import tool_for_rules
-from ironcurtain.compiler.questions.templates import as_data, as_lines, caller_part, fill
+from ironcurtain.compiler.questions.templates import as_data, as_lines, fill
 from ironcurtain.compiler.rules.answer_schema import rules_schema
 from ironcurtain.compiler.rules.checks.allow_rules import (
     condition_words,

@@ -17,6 +17,7 @@ from ironcurtain.analysis.engine.evaluate import prepare_scenarios
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
     Schema,
@@ -26,7 +27,7 @@ from ironcurtain.compiler.questions.schema_parts import (
     read_answer,
 )
 from ironcurtain.compiler.questions.shown_schema import shown_schema
-from ironcurtain.compiler.questions.templates import as_data, caller_part, fill
+from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.clause_routes import clause_data, rename_clauses, told_clauses
 from ironcurtain.compiler.scenarios.checks import no_use
 from ironcurtain.compiler.scenarios.generated import call_key

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias, get_args
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.load.clauses import PlacedClause
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
     Schema,
@@ -22,7 +23,7 @@ from ironcurtain.compiler.questions.schema_parts import (
     one_of,
     read_answer,
 )
-from ironcurtain.compiler.questions.templates import as_data, caller_part, fill
+from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.clause_routes import clause_data
 from ironcurtain.compiler.scenarios.intent import AnsweredCall, call_schema
 from ironcurtain.compiler.verify.report import Mismatch

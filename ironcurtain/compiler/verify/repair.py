@@ -20,6 +20,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.compiler.lists.lists import used_lists
 from ironcurtain.compiler.llm.question import Question
 from ironcurtain.compiler.questions.answers import AnswerCache
+from ironcurtain.compiler.questions.caller_part import caller_part
 from ironcurtain.compiler.questions.open_questions import OpenQuestion, ask_about
 from ironcurtain.compiler.questions.schema_parts import (
     STRING,
@@ -30,7 +31,7 @@ from ironcurtain.compiler.questions.schema_parts import (
     read_answer,
     with_definitions,
 )
-from ironcurtain.compiler.questions.templates import as_data, caller_part, fill
+from ironcurtain.compiler.questions.templates import as_data, fill
 from ironcurtain.compiler.rules.answer_schema import rule_definitions, rule_schema
 from ironcurtain.compiler.rules.clause_routes import clause_data
 from ironcurtain.compiler.rules.compile_rules import model_mistakes, rule_prefix, unconfirmed_rules

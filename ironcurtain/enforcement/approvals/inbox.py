@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ironcurtain.enforcement.approvals.grant_end import shown_end
 from ironcurtain.enforcement.approvals.key import ApprovalKey
 from ironcurtain.enforcement.approvals.messages import ApprovalAnswer, ApprovalRequest, ApprovalStatus, Scope
 from ironcurtain.enforcement.approvals.private_directory import Closing, PrivateDirectory, UntrustedFileError
@@ -19,7 +17,6 @@ from ironcurtain.errors import ApprovalsError, UsageError
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct
-from ironcurtain.system.text import visible
 
 if TYPE_CHECKING:
     from ironcurtain.bundle.signing.keys import PrivateKey
@@ -27,13 +24,6 @@ if TYPE_CHECKING:
 Recorded = Literal["recorded", "answered", "expired", "gone", "clock", "ended", "other-approver"]
 """What became of an answer; only `recorded` was kept. `answered`: somebody else was first; `ended`: the end
 that it names has passed; `other-approver`: it is another person's approval that is asked for."""
-PROBLEMS: Mapping[Recorded, str] = {
-    "answered": "it is answered already; the first answer counts",
-    "expired": "its time is over",
-    "gone": "it is settled, or gone",
-    "ended": "the end that was said has passed",
-    "clock": "the clock has gone back behind the time of asking; set it right first",
-}
 
 
 class PersonAnswer(Struct):
@@ -226,24 +216,3 @@ def account_name() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return f"user {os.getuid()}"
-
-
-def told(request: ApprovalRequest, answer: PersonAnswer, recorded: Recorded) -> str:
-    """Say what became of an answer, by what the approvals directory made of it."""
-    if recorded == "other-approver":
-        return f"request {request.id} was not approved: {other_approver(request)}"
-    if recorded != "recorded":
-        return f"request {request.id} was not {answer.verdict}: {PROBLEMS[recorded]}"
-    scope = {"approved": {"once": " once", "session": " for this session"}, "denied": {"once": ""}}
-    until = f", until {shown_end(answer.until)}" if answer.until is not None else ""
-    return f"{request.id}: {answer.verdict}{scope[answer.verdict][answer.scope]}{until}"
-
-
-def other_approver(request: ApprovalRequest) -> str:
-    """Say whose approval a request asks for, and how that person gives it."""
-    how = {
-        "account": "who answers without another key",
-        "client": "who answers at the client that made the call",
-        "key": "who answers with a key of their own (--approver-key FILE)",
-    }[request.answered_by]
-    return f"it asks for the approval of {visible(request.approver or '')}, {how}"

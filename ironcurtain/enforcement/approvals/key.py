@@ -1,7 +1,4 @@
-"""The key that requests and answers are sealed with: a file that only proxy and approver can read.
-
-Beside it lies the directory of the approvals.
-"""
+"""The key that requests and answers are sealed with: a file that only proxy and approver can read."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from pathlib import Path
 
 from ironcurtain.enforcement.approvals.private_directory import check_ancestors, read_private
 from ironcurtain.errors import ApprovalsError
-from ironcurtain.system.configuration_directory import CONFIGURATION_DIRECTORY
 from ironcurtain.system.files import atomic_write
 from ironcurtain.system.locks import directory_lock
 
@@ -74,12 +70,3 @@ class ApprovalKey:
     def fits(self, kind: str, digest: str, seal: str) -> bool:
         """Tell whether a seal is the one over a document."""
         return hmac.compare_digest(self.seal(kind, digest), seal)
-
-
-def default_paths() -> tuple[Path, Path]:
-    """Return the directory and the key that proxies and approvers share unless told otherwise.
-
-    No environment variable but HOME moves them: what protects is not set by the environment.
-    """
-    own = Path.home() / CONFIGURATION_DIRECTORY
-    return own / "approvals", own / "approvals.key"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironcurtain.enforcement.approvals.approvers import Approvers
-from ironcurtain.enforcement.approvals.key import default_paths
+from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.audit.log_paths import LIMIT, MAX_BYTES, audit_directory, default_key_path
 from ironcurtain.enforcement.calls.repeated_calls import MOST as MOST_REPEATS
 from ironcurtain.enforcement.facts import clock

@@ -20,8 +20,8 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 
 from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, RequestListener, nobody
 from ironcurtain.enforcement.approvals.hook import Hook
-from ironcurtain.enforcement.approvals.key import default_paths
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.places import default_paths
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import key_id
 from ironcurtain.enforcement.audit.record_types import RecordListener

@@ -15,12 +15,10 @@ Invariants:
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from ironcurtain.analysis.engine.indexes import PolicyIndex, SourceIndex, VariableIndex, indexed
+from ironcurtain.analysis.engine.indexes import PolicyIndex, indexed
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
-from ironcurtain.analysis.engine.proof import NOT_EXAMINED
 from ironcurtain.analysis.engine.rules.diagram import guard_order
 from ironcurtain.analysis.engine.rules.predicates import Predicate, role_predicates
 from ironcurtain.analysis.engine.rules.rules import GuardKey, rules_of_tool
@@ -29,23 +27,20 @@ from ironcurtain.analysis.engine.space.cell_diagrams import CellDiagrams
 from ironcurtain.analysis.engine.space.compared_identifiers import ComparedIdentifiers
 from ironcurtain.analysis.engine.space.dependent import tied_gaps
 from ironcurtain.analysis.engine.space.equivalence_classes import find_cells
+from ironcurtain.analysis.engine.space.made_calls import unmade
 from ironcurtain.analysis.engine.space.modes import Modes, presence_predicates
 from ironcurtain.analysis.engine.space.placing import ResourceSource
 from ironcurtain.analysis.engine.space.source_elements import SourceElements
 from ironcurtain.analysis.engine.space.sources import SourceReader
 from ironcurtain.analysis.engine.space.variables import PRESENT, variables_of
 from ironcurtain.analysis.engine.values.possible_facts import declared_otherwise, possible_facts
-from ironcurtain.decision.decide import Call, prepare
 from ironcurtain.decision.roles import GIT_REMOTE, NONE
 from ironcurtain.errors import EvidenceError
 from ironcurtain.model.caller_facts import CallerFact
-from ironcurtain.model.decision import Decision
 from ironcurtain.model.unknown_facts import Root
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.text import visible
 
 CUSTOM_MODULES = "modules of the project's own"
-_MAX_CALLS = 200
 
 
 class CallSpace:
@@ -120,7 +115,7 @@ class CallSpace:
         self.gaps |= {*tied_gaps(self.annotation, self._tested(), self.arguments.filled({}))}
         self.guards: Mapping[GuardKey, frozenset[PolicyIndex]] = self._find_guards()
         self.cells = find_cells(self.modes, self.elements, len(policies))
-        self.gaps |= {*_unmade(self)}
+        self.gaps |= {*unmade(self)}
 
     def signed(
         self, arguments: Mapping[str, JsonValue], caller: Mapping[str, JsonValue]
@@ -158,42 +153,3 @@ def _declared_otherwise(callers: Sequence[Mapping[str, CallerFact]]) -> Iterator
 def _possible_roles(source: ResourceSource) -> tuple[str, ...]:
     roles = source.roles
     return (*roles, "read-path", "write-path") if GIT_REMOTE in roles else roles
-
-
-def _unmade(space: CallSpace) -> Iterator[str]:
-    """Yield why nothing is known of a tool's calls: of all that were made, none gets as far as the rules.
-
-    Nothing where one does, or where it is known that none can, since the schema cannot be evaluated.
-    """
-    policy = space.policies[0].policy
-    tool = policy.tool(space.server, space.tool)
-    if tool is None or tool.unusable is not None or _holds_made_element(space):
-        return
-    calls = list(itertools.islice(_calls(space), _MAX_CALLS))
-    if any(map(space.reader.accepts, calls)):
-        return
-    decided = prepare(Call(space.server, space.tool, calls[0]), policy) if calls else None
-    cause = f": {decided.reason}" if isinstance(decided, Decision) else ""
-    place = f"{visible(space.server)}/{visible(space.tool)}"
-    yield f"{NOT_EXAMINED}no call of {place} could be made that gets as far as the rules{cause}"
-
-
-def _holds_made_element(space: CallSpace) -> bool:
-    """Tell whether some resource was met in a whole call."""
-    return any(
-        element.fits and element.witness is not None
-        for _, by_source in space.modes.of_roles({})
-        for source, roles in indexed(SourceIndex, by_source)
-        for element in space.elements.of(source, roles)
-    )
-
-
-def _calls(space: CallSpace) -> Iterator[dict[str, JsonValue]]:
-    """Yield plain calls: one for each mode of roles, then one for each class of each variable."""
-    modes = [chosen for chosen, _ in space.modes.of_roles({})]
-    for chosen in modes:
-        yield space.arguments.of(space.modes.completed(chosen, {}))
-    for index, variable in indexed(VariableIndex, space.variables):
-        for chosen in modes[:1]:
-            for class_ in variable.indexes:
-                yield space.arguments.of(space.modes.completed({**chosen, index: class_}, {}))

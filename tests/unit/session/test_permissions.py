@@ -6,7 +6,7 @@ from support.called import bundle
 from support.projects.policies import rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.session.rules import permissions, policy_lines
+from ironcurtain.session.permissions import permissions, policy_lines
 
 
 def test_a_server_whose_name_ends_in_an_underscore_is_told_by_its_name() -> None:

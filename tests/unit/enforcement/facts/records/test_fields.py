@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ironcurtain.enforcement.facts.records.answers import field_of
+from ironcurtain.enforcement.facts.records.fields import field_of
 from ironcurtain.enforcement.facts.records.references import Operands
 from ironcurtain.enforcement.facts.unavailable import FactUnavailableError
 from ironcurtain.model.records import RecordField

@@ -11,7 +11,7 @@ from support.projects.policies import rule, tool
 
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.decision.decide import Call, Prepared, prepare
-from ironcurtain.enforcement.facts.facts_of_tool import CallCondition
+from ironcurtain.enforcement.facts.call_condition import CallCondition
 from ironcurtain.model.conditions import If
 
 
