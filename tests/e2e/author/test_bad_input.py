@@ -223,7 +223,7 @@ def test_a_full_disk_while_publishing(small_disk: Path, project: Path, inside: I
 
 
 @pytest.mark.parametrize(
-    ("command", "first"), [(("init",), "constitution.md"), (("schema", "--write"), "agent-view.json")]
+    ("command", "first"), [(("init",), "constitution.md"), (("schema", "--write"), "advice.json")]
 )
 def test_a_full_disk_is_told_with_the_file_that_it_has_no_room_for(
     small_disk: Path, inside: Inside, command: tuple[str, ...], first: str

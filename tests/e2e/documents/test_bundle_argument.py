@@ -98,7 +98,7 @@ def with_bundle() -> list[str]:
 
 def test_every_command_about_a_bundle_is_one_of_these() -> None:
     assert set(with_bundle()) == {command[0] for command in COMMANDS} | {
-        "blame", "doctor", "drift", "proxy", "publish", "replay", "wrap",
+        "advise", "blame", "doctor", "drift", "proxy", "publish", "replay", "wrap",
     }  # fmt: skip
 
 
