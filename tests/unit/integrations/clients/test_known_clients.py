@@ -100,7 +100,9 @@ def test_what_others_change_elsewhere_stays_when_the_servers_come_back(client: s
     wrapped(place)
     text = place.path.read_text()
     changed = text.replace("dark", "light").replace("smart_approve", "auto").replace("ollama", "openai")
-    place.path.write_text(changed.replace(": 16", ": 17").replace(": 30", ": 31") if client == "zed" else changed)
+    place.path.write_text(
+        changed.replace(": 16", ": 17").replace(": 30", ": 31") if client == "zed" else changed
+    )
     unwrap(place)
     assert read_target(place).document.entries == before
     assert "smart_approve" not in place.path.read_text()
