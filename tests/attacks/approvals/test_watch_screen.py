@@ -127,11 +127,15 @@ def test_lines_that_the_question_pushes_out_of_sight(place: Rendezvous, columns:
         terminal.until(request.id)
         terminal.tmux("send-keys", "Enter")
         wait_for(lambda: drawn(terminal)[-1].endswith("--"))
-        assert drawn(terminal)[0] == f"request {request.id}"
+        wait_for(lambda: drawn(terminal)[0] == f"request {request.id}")
         wait_for(lambda: turned(terminal))
-        whole, screen = terminal.lines(), drawn(terminal)
+        wait_for(lambda: _is_in_sight(terminal.lines(), drawn(terminal)))
+
+
+def _is_in_sight(whole: list[str], screen: list[str]) -> bool:
+    """Tell whether the screen shows all that stands behind the last question for more."""
     last = max(n for n, line in enumerate(whole) if line.endswith("--"))
-    assert len(screen) >= len(whole) - last - 1
+    return len(screen) >= len(whole) - last - 1
 
 
 def test_an_answer_before_the_end_was_in_sight(place: Rendezvous) -> None:
