@@ -37,13 +37,14 @@ def logs_of(
         AuditError: If a log is not what was written, or may have been cut off.
     """
     folder = Path(directory) if directory is not None else audit_directory()
-    secret = log_key(key)
+    given = secret = log_key(key)
     places, notes = list[tuple[LogPaths, int]](), list[str]()
     for name in dict.fromkeys(named):
         place = find_log(name, folder)
-        own = key_file(place) if key is None else None
-        secret = read_key(own) if own is not None else secret
-        verified = verify(place, key=secret)
+        own = key_file(place) if given is None else None
+        log_secret = read_key(own) if own is not None else given
+        secret = secret or log_secret
+        verified = verify(place, key=log_secret)
         _require_whole(verified, place)
         if not verified.keyed:
             notes.append(f"{visible(place.session)} was read without its key: its writer can have made it up")

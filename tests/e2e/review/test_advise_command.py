@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,23 @@ def test_a_log_that_is_read_without_its_key_says_so(session: Session, inside: In
     ended = inside("advise", session.bundle(RULES), "--audit", "one", *options(session)[:2], *session.options)
     assert ended.code == 0
     assert "one was read without its key" in ended.out
+
+
+@pytest.mark.parametrize("own_first", [True, False])
+def test_the_proxys_own_key_is_for_its_own_logs(
+    session: Session, inside: Inside, monkeypatch: pytest.MonkeyPatch, own_first: bool
+) -> None:
+    monkeypatch.setenv("HOME", str(session.root))
+    own = session.root / ".ironcurtain"
+    shutil.copytree(session.audit, own / "audit")
+    (session.root / "key").rename(own / "audit.key")
+    session.record("two", ["docs/a.txt"])
+    logs = [str(own / "audit" / "one.jsonl"), str(session.audit / "two.jsonl")]
+    named = [word for log in (logs if own_first else logs[::-1]) for word in ("--audit", log)]
+    ended = inside("advise", session.bundle(RULES), *named, *session.options)
+    assert (ended.code, ended.err) == (0, "")
+    assert "two was read without its key" in ended.out
+    assert "one was read without its key" not in ended.out
 
 
 def test_wrong_usage(session: Session, inside: Inside) -> None:
