@@ -361,7 +361,7 @@ class Enforcer(Struct):
         return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
 
     async def _again(self, evaluated: EvaluatedCall, destination: Destination) -> EvaluatedCall:
-        """Judge an approved call once more: a server can have changed the tool while a person read of it."""
+        """Judge a call once more: the tool, the facts or the policy can have changed while it waited."""
         digest = evaluated.call.live_digest
         if digest is not None:
             digest = await destination.current_digest(digest)

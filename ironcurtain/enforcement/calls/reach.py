@@ -46,7 +46,8 @@ class Reach(ABC):
 def within_reach(evaluated: EvaluatedCall, reach: Reach) -> EvaluatedCall:
     """Return a call as it was evaluated, refused where its server's sandbox would not let it through.
 
-    It comes before a person is asked: nobody approves what cannot happen. Who started the proxy is told.
+    Every judgment of a call passes through it, the first before a person is asked: nobody approves what
+    cannot happen. Who started the proxy is told.
     """
     if evaluated.prepared is None or evaluated.decision.verdict is Verdict.DENY:
         return evaluated
