@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -30,10 +30,12 @@ class Screened(Struct):
 
     Attributes:
         saved: The recorded classes that are allowed with it, and were escalated.
+        unknown: The recorded classes whose records do not hold enough to decide them again.
     """
 
     bundle: Bundle
     saved: frozenset[int]
+    unknown: frozenset[int]
 
 
 class Prover(Struct):
@@ -70,7 +72,8 @@ class Prover(Struct):
         loosens = all(candidate.kind == "fewer-questions" for candidate in candidates)
         concerned = {tool for candidate in candidates for tool in candidate.tools}
         saved = set()
-        for number, (each, verdict) in enumerate(zip(self.classes, self._replayed(bundle), strict=True)):
+        verdicts = self._replayed(bundle)
+        for number, (each, verdict) in enumerate(zip(self.classes, verdicts, strict=True)):
             record = each.example
             if verdict is record.verdict or (record.server, record.tool) not in concerned:
                 continue
@@ -81,7 +84,8 @@ class Prover(Struct):
             if not loosens or each.denied or not is_asked or verdict is not Verdict.ALLOW:
                 return None
             saved.add(number)
-        return Screened(bundle, frozenset(saved))
+        unknown = frozenset(number for number, verdict in enumerate(verdicts) if verdict is None)
+        return Screened(bundle, frozenset(saved), unknown)
 
     def proof(self, screened: Screened, candidate: Candidate) -> Proof | None:
         """Prove over all calls that a candidate does what it may, and nothing else; None where that fails."""
@@ -99,7 +103,8 @@ class Prover(Struct):
             difference=found,
             guarantees=guarantees,
             replayed=sum(each.calls for each in self.classes),
-            changed=sum(self.classes[number].calls for number in screened.saved),
+            unknown=self._calls(screened.unknown),
+            changed=self._calls(screened.saved),
         )
 
     def keeps(self, guarantees: Sequence[GuaranteeResult]) -> bool:
@@ -113,6 +118,9 @@ class Prover(Struct):
         if demanded is None or not demanded.entries:
             return ()
         return check_guarantees(bundle, demanded, self.world, self.opa).results
+
+    def _calls(self, classes: Iterable[int]) -> int:
+        return sum(self.classes[number].calls for number in classes)
 
     def _replayed(self, bundle: Bundle) -> list[Verdict | None]:
         """Decide one call of each class under a bundle."""

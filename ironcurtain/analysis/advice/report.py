@@ -73,13 +73,15 @@ class Proof(Frozen):
     Attributes:
         difference: Every decision that is another one with it; exact.
         guarantees: The guarantees of the project with it: each is proved.
-        replayed: How many recorded calls were decided again.
+        replayed: How many recorded calls were replayed.
+        unknown: Of how many of these the records do not hold enough to decide them again.
         changed: How many of these are decided otherwise: each was escalated and is allowed.
     """
 
     difference: Difference
     guarantees: tuple[GuaranteeResult, ...] = ()
     replayed: int
+    unknown: int
     changed: int
 
 

@@ -88,7 +88,8 @@ def _proposal_lines(proposal: Proposal) -> Iterator[str]:
 def _replayed(proposal: Proposal) -> str:
     proof = proposal.proof
     changed = f"{proof.changed:,} escalate → allow" if proof.changed else "none decided otherwise"
-    return f"{counted(proof.replayed, 'call')}, {changed}"
+    unknown = f", {proof.unknown:,} unknown" if proof.unknown else ""
+    return f"{counted(proof.replayed, 'call')}, {changed}{unknown}"
 
 
 def _guarantee_lines(kept: Sequence[GuaranteeResult], new: Sequence[GuaranteeResult]) -> Iterator[str]:

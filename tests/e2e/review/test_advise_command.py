@@ -80,6 +80,14 @@ def test_a_log_that_is_read_without_its_key_says_so(session: Session, inside: In
     assert "one was read without its key" in ended.out
 
 
+def test_calls_that_cannot_be_decided_again_are_counted(session: Session, inside: Inside) -> None:
+    session.record("two", ["work/q.txt", "other/y.txt"], abstract=True)
+    logs = ["--audit", "one", "--audit", "two", *options(session)[:2], *session.options]
+    ended = inside("advise", session.bundle(RULES), *logs)
+    # The second log holds no values: its two reads, and the deletion that ends it, are known by its key only.
+    assert "replay: 25 calls, 20 escalate → allow, 3 unknown" in ended.out
+
+
 @pytest.mark.parametrize("own_first", [True, False])
 def test_the_proxys_own_key_is_for_its_own_logs(
     session: Session, inside: Inside, monkeypatch: pytest.MonkeyPatch, own_first: bool
