@@ -1,6 +1,6 @@
-"""IronCurtain in other programs: MCP clients, pull requests, editors, and the check of an installation.
+"""IronCurtain in other programs: MCP clients, agent frameworks, pull requests, editors, an installation.
 
-In: what those programs have on disk. Out: their files changed and reports about them. Each package stands
-alone: `clients/` (configurations behind the proxy), `gate/` (checks before publishing), `doctor/`,
-`editor/`.
+In: what those programs have on disk, or a framework's calls. Out: their files changed, calls decided, and
+reports. Each package stands alone: `clients/` (configurations behind the proxy), `frameworks/` (middleware),
+`gate/` (checks before publishing), `blame/` (since when a call is permitted), `doctor/`, `editor/`.
 """

@@ -19,7 +19,7 @@ from langgraph.types import Command, interrupt
 from pydantic import Discriminator, TypeAdapter
 from typing_extensions import TypedDict
 
-from ironcurtain.integrations.frameworks.enforcer import DecidedCall, Enforcer, save_list
+from ironcurtain.integrations.frameworks.decider import CallDecider, DecidedCall, save_list
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
 from ironcurtain.servers.tools import ToolListing
@@ -56,14 +56,14 @@ class GovernedTools(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, policy: Policy, server: str) -> None:
         super().__init__()
-        self._enforcer = Enforcer(policy, server, _listing)
+        self._decider = CallDecider(policy, server, _listing)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]
     ) -> Result:
         """Decide a call, and run its tool, refuse it or ask a person."""
         made = request.tool_call
-        call = self._enforcer.decide(made["name"], request.tool, made["args"], made["id"])
+        call = self._decider.decide(made["name"], request.tool, made["args"], made["id"])
         refused = _refused(request, call)
         return handler(_canonical(request, call)) if refused is None else refused
 
@@ -72,7 +72,7 @@ class GovernedTools(AgentMiddleware[Any, Any, Any]):
     ) -> Result:
         """Decide a call, and run its tool, refuse it or ask a person."""
         made = request.tool_call
-        call = await self._enforcer.adecide(made["name"], request.tool, made["args"], made["id"])
+        call = await self._decider.adecide(made["name"], request.tool, made["args"], made["id"])
         refused = _refused(request, call)
         return await handler(_canonical(request, call)) if refused is None else refused
 

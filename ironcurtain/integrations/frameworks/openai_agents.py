@@ -17,7 +17,7 @@ from agents.tool_context import ToolContext
 from pydantic_core import to_json
 
 from ironcurtain.errors import UsageError
-from ironcurtain.integrations.frameworks.enforcer import Enforcer, save_list
+from ironcurtain.integrations.frameworks.decider import CallDecider, save_list
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
 from ironcurtain.servers.tools import ToolListing
@@ -43,9 +43,9 @@ def governed(
     Raises:
         UsageError: If a tool is no function tool.
     """
-    enforcer = Enforcer(policy, server, _listing)
+    decider = CallDecider(policy, server, _listing)
     remembered = {} if asked is None else asked
-    return [_governed(tool, enforcer, remembered) for tool in _functions(tools)]
+    return [_governed(tool, decider, remembered) for tool in _functions(tools)]
 
 
 def _functions(tools: Iterable[Tool]) -> list[FunctionTool]:
@@ -61,7 +61,7 @@ def _functions(tools: Iterable[Tool]) -> list[FunctionTool]:
 
 
 def _governed(
-    tool: FunctionTool, enforcer: Enforcer[FunctionTool], asked: MutableMapping[str, dict[str, JsonValue]]
+    tool: FunctionTool, decider: CallDecider[FunctionTool], asked: MutableMapping[str, dict[str, JsonValue]]
 ) -> Tool:
     ours = copy.copy(tool)
     run, own_rule = ours.on_invoke_tool, ours.needs_approval
@@ -69,7 +69,7 @@ def _governed(
     async def needs_approval(
         context: RunContextWrapper[Any], parameters: dict[str, Any], call_id: str
     ) -> bool:
-        call = await enforcer.adecide(tool.name, tool, parameters, call_id)
+        call = await decider.adecide(tool.name, tool, parameters, call_id)
         asked.pop(call_id, None)
         if call.verdict is Verdict.ESCALATE:
             asked[call_id] = call.question
@@ -78,7 +78,7 @@ def _governed(
         return await own_rule(context, call.arguments, call_id) if callable(own_rule) else own_rule
 
     async def on_invoke_tool(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the tool's own
-        call = await enforcer.adecide(tool.name, tool, arguments or "{}", context.tool_call_id)
+        call = await decider.adecide(tool.name, tool, arguments or "{}", context.tool_call_id)
         approved = asked.pop(context.tool_call_id, {}).get("call")
         if call.verdict is Verdict.DENY:
             return call.refusal()

@@ -22,7 +22,7 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ToolsetTool, 
 from pydantic_ai.usage import RunUsage
 from pydantic_core import SchemaValidator, core_schema, to_json
 
-from ironcurtain.integrations.frameworks.enforcer import DecidedCall, Enforcer, save_list
+from ironcurtain.integrations.frameworks.decider import CallDecider, DecidedCall, save_list
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.policy import Policy
 from ironcurtain.servers.tools import ToolListing
@@ -49,7 +49,7 @@ class GovernedTools(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """Return the agent's tools, governed."""
-        return _GovernedToolset(toolset, Enforcer(self.policy, self.server, _listing))
+        return _GovernedToolset(toolset, CallDecider(self.policy, self.server, _listing))
 
 
 @dataclass(kw_only=True)
@@ -59,7 +59,7 @@ class _GovernedTool(ToolsetTool[Any]):
 
 @dataclass
 class _GovernedToolset(WrapperToolset[Any]):
-    enforcer: Enforcer[ToolDefinition]
+    decider: CallDecider[ToolDefinition]
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         return {
@@ -76,7 +76,7 @@ class _GovernedToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:  # noqa: ANN401 - the tool's own result
-        call = await self.enforcer.adecide(name, tool.tool_def, tool_args, ctx.tool_call_id)
+        call = await self.decider.adecide(name, tool.tool_def, tool_args, ctx.tool_call_id)
         if call.verdict is Verdict.DENY:
             raise ToolFailed(call.refusal())
         if call.verdict is Verdict.ESCALATE and not _is_approved(call, ctx):

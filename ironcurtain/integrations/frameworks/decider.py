@@ -87,7 +87,7 @@ class DecidedCall(Struct):
         return f"{view.text}{more}"
 
 
-class Enforcer(Generic[_Tool]):
+class CallDecider(Generic[_Tool]):
     """Decides calls of the tools of one program.
 
     Args:
