@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from anyio import to_thread
 from fixtures import plain_server
 from mcp import Client
-from support.deployments.faulty import ours
-from support.deployments.proxied import LONG, Place, chosen, text_of, until, visit_all
+from support.deployments.faulty import status_tells
+from support.deployments.proxied import Place, chosen, text_of, until, visit_all
 from support.generators.bad_entries import BAD_TOOLS, answering, listing
 
 pytestmark = pytest.mark.timeout(600)
@@ -39,15 +37,6 @@ BAD: dict[str, list[Any]] = {
 }
 
 
-async def status_names(place: Place, *sentences: str) -> None:
-    """Wait until `ironcurtain status` has each of some sentences."""
-    missing = [*sentences]
-    with anyio.fail_after(LONG):
-        while missing:
-            status = (await to_thread.run_sync(ours, place, "status")).out
-            missing = [each for each in sentences if each not in status]
-
-
 async def tools_beside_bad_ones_are_listed(client: Client, _place: Place) -> None:
     names = {tool.name for tool in (await client.list_tools()).tools}
     assert {f"{kind}__echo" for kind in BAD_TOOLS} <= names
@@ -60,7 +49,7 @@ async def bad_tools_are_named_once_and_in_status(client: Client, place: Place) -
     sentences = [f"server {kind}: {said}" for kind, (_, said) in BAD_TOOLS.items()]
     for sentence in sentences:
         assert place.said.count(sentence) == 1, sentence
-    await status_names(place, *sentences)
+    await status_tells(place, *sentences)
 
 
 async def a_list_of_many_pages_is_read_to_its_end(client: Client, _place: Place) -> None:
@@ -86,7 +75,7 @@ async def bad_resources_and_prompts_cost_themselves(client: Client, place: Place
     )
     for said in sentences:
         assert place.said.count(said) == 1
-    await status_names(place, *sentences)
+    await status_tells(place, *sentences)
 
 
 async def a_cursor_that_repeats_is_named_at_once(client: Client, place: Place) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from anyio import to_thread
 from fixtures import plain_server
-from support.deployments.faulty import ours
+from support.deployments.faulty import status_tells
 from support.deployments.proxied import Place, text_of
 
 CHATTY = Path(plain_server.__file__).with_name("chatty_server.py")
@@ -23,7 +22,7 @@ def test_a_server_that_prints_a_line_per_call_goes_on(tmp_path: Path) -> None:
             for number in range(150):
                 result = await client.call_tool("fix__echo", {"text": str(number)})
                 assert not result.is_error, text_of(result)
-            assert "fix: up" in (await to_thread.run_sync(ours, place, "status")).out
+            await status_tells(place, "fix: up")
 
     anyio.run(visit)
     assert place.said.count("what is no MCP message") == 1

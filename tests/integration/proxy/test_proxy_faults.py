@@ -19,8 +19,17 @@ import anyio
 import pytest
 from anyio import to_thread
 from mcp import Client
-from support.deployments.faulty import OWN, engine_of, log_of, no_room, ours, proxy_of, shown, verified
-from support.deployments.proxied import LONG, PLAIN, Place, is_alive, text_of, until, visit_all
+from support.deployments.faulty import (
+    OWN,
+    engine_of,
+    log_of,
+    no_room,
+    proxy_of,
+    shown,
+    status_tells,
+    verified,
+)
+from support.deployments.proxied import PLAIN, Place, is_alive, text_of, until, visit_all
 from support.machines.frozen import freeze
 
 from ironcurtain.integrations.doctor.audit import audit
@@ -51,13 +60,6 @@ async def goes_on(client: Client, place: Place, text: str) -> None:
             break
     assert not result.is_error, text_of(result)
     assert text in str(place.sent())
-
-
-async def status_tells(place: Place, words: str, *options: str) -> None:
-    """Wait until `ironcurtain status` tells of the proxy's state."""
-    with anyio.fail_after(LONG):
-        while words not in (await to_thread.run_sync(ours, place, "status", *options)).out:  # noqa: ASYNC110
-            await anyio.sleep(0.2)
 
 
 # -- the engine ---------------------------------------------------------------------------------
@@ -193,7 +195,7 @@ async def stops_every_call(client: Client, place: Place, said: str) -> None:
     for number in range(2):
         await refused(client, place, f"afterwards {number}")
     await until(lambda: f"every call is refused: {said}" in place.said)
-    await status_tells(place, f'"trouble": "{said}"', "--format", "json")
+    await status_tells(place, f'"trouble": "{said}"', options=("--format", "json"))
 
 
 def examined(place: Place) -> list[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
+from anyio import to_thread
 from e2e.program import Ended, in_process
 
-from support.deployments.proxied import Place, descendants, until
+from support.deployments.proxied import LONG, Place, descendants, until
 
 OWN = ".ironcurtain"
 
@@ -62,6 +64,15 @@ def no_room(pid: int, size: int) -> Iterator[None]:
 def ours(place: Place, *arguments: str) -> Ended:
     """Run one of our commands as the person whose proxy it is."""
     return in_process(*arguments, cwd=place.root, HOME=str(place.home), IRONCURTAIN_HOME="")
+
+
+async def status_tells(place: Place, *sentences: str, options: Sequence[str] = ()) -> None:
+    """Wait until `ironcurtain status` tells each of some sentences: a proxy writes it once a second."""
+    missing = [*sentences]
+    with anyio.fail_after(LONG):
+        while missing:
+            status = (await to_thread.run_sync(ours, place, "status", *options)).out
+            missing = [each for each in sentences if each not in status]
 
 
 def shown(place: Place) -> list[dict[str, Any]]:
