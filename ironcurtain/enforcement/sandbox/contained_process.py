@@ -109,7 +109,7 @@ def contained(
         written = [workspace / "tmp"]
         if data is not None:
             place = data.place or workspace / "tmp" / "home"
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            data.furnish(place)
             start, written = data.moved(place), [*written, place]
         settings = _settings(workspace, profile, standing, programs, directory, written)
         write_private(workspace / "settings.json", json.dumps(settings))

@@ -16,12 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from ironcurtain.decision.canonical.git.process import Git, GitFailedError, run_git
 from ironcurtain.enforcement.sandbox.server_program import needs_home, npm_package, with_home
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.server_process import ServerStart
 from ironcurtain.settings import clients_directory, user_directory
 from ironcurtain.system.assets import KNOWN_SERVERS
+from ironcurtain.system.files import atomic_write
 from ironcurtain.system.structs import Struct, replace
+
+_GIT_CONFIG = ".gitconfig"
+_WHO = ("config", "--global", "--includes", "--get-regexp", r"^user\.(name|email)$")
 
 Moved: TypeAlias = Callable[[Path], ServerStart]
 """Returns a start whose home is a directory."""
@@ -33,10 +38,22 @@ class DataDirectory(Struct):
     Attributes:
         place: The directory, there or not; None for an empty one that goes with the start.
         moved: Returns the start with its home in a directory.
+        git: What git is to read there: who commits; empty where the server changes no repositories.
     """
 
     place: Path | None
     moved: Moved
+    git: str = ""
+
+    def furnish(self, place: Path) -> None:
+        """Make the directory, and write git's file there anew.
+
+        Raises:
+            OSError: If that cannot be done.
+        """
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.git:
+            atomic_write(place / _GIT_CONFIG, self.git.encode(), mode=0o600)
 
 
 def data_place(servers: Path, name: str) -> Path:
@@ -51,7 +68,13 @@ def data_place(servers: Path, name: str) -> Path:
 
 
 def data_directory(
-    server: Server, start: ServerStart, directory: Path, home: Path, place: Path | None
+    server: Server,
+    start: ServerStart,
+    directory: Path,
+    home: Path,
+    place: Path | None,
+    *,
+    commits: bool = False,
 ) -> DataDirectory | None:
     """Return where a server has its home; None where that stays the person's.
 
@@ -63,21 +86,51 @@ def data_directory(
         directory: What relative paths of its entry start from.
         home: The person's home.
         place: The directory; None for an empty one.
+        commits: Whether its tools could change git repositories.
     """
     if "HOME" in server.env or needs_home(server, directory):
         return None
     known = _kept(npm_package(server, directory))
-    return DataDirectory(place, partial(_moved, start, {*server.env}, home, known))
+    git = _git_config(home) if commits else ""
+    # What programs of the person's own home read there, if the sandbox shows it, is no other file.
+    configuration = None if git else home / _GIT_CONFIG
+    return DataDirectory(place, partial(_moved, start, {*server.env}, home, configuration, known), git)
+
+
+def _git_config(home: Path) -> str:
+    """Return a configuration of git with the person's name and address; empty if git knows neither.
+
+    Of their own file nothing else is handed on: it may hold passwords, and name programs. Where the sandbox
+    shows it, it counts.
+    """
+    try:
+        answer = run_git(_WHO, directory=str(home), git=Git.of({**os.environ, "HOME": str(home)}))
+    except GitFailedError:
+        return ""
+    who = [line.removeprefix("user.").partition(" ") for line in answer.output.splitlines()]
+    if not who:
+        return ""
+    lines = [f"\t{name} = {_quoted(value)}" for name, _, value in who]
+    return "\n".join(["[user]", *lines, "[include]", f"\tpath = {_quoted(str(home / _GIT_CONFIG))}", ""])
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _moved(
-    start: ServerStart, named: set[str], home: Path, known: Mapping[str, str], data: Path
+    start: ServerStart,
+    named: set[str],
+    home: Path,
+    configuration: Path | None,
+    known: Mapping[str, str],
+    data: Path,
 ) -> ServerStart:
     given = {name: with_home(value, home) for name, value in (start.env or {}).items()}
     made = {
         "HOME": str(data),
-        # What programs of the person's own home read there, if the sandbox shows it, is no other file.
-        "GIT_CONFIG_GLOBAL": str(home / ".gitconfig"),
+        "GIT_CONFIG_GLOBAL": str(configuration or data / _GIT_CONFIG),
         "PYTHONUSERBASE": str(home / ".local"),
         **{name: str(data / path) for name, path in known.items()},
     }

@@ -206,7 +206,11 @@ class SandboxLauncher:
         """Return where a server has its home."""
         inputs = self._inputs
         place = inputs.data(name) if inputs.data is not None else None
-        return data_directory(self._config.servers[name], start, inputs.directory, Path(self._home), place)
+        server, commits = (
+            self._config.servers[name],
+            inputs.reach_asked(name).repositories and place is not None,
+        )
+        return data_directory(server, start, inputs.directory, Path(self._home), place, commits=commits)
 
     def _places_of_programs(self) -> frozenset[Path]:
         """Return where the programs of all servers and the sandbox's own lie."""

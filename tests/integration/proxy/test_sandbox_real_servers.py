@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from ironcurtain.servers.config import ServerConfig
 from ironcurtain.servers.config_model import Server
 from ironcurtain.servers.connect import parameters
 from ironcurtain.servers.stdio_transport import connect_pipes
+from ironcurtain.system.structs import replace
 
 MODULES = Path(__file__).parents[3] / "node_modules"
-PERSON = {"NAME": "somebody", "EMAIL": "somebody@example.com"}
-WHO = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in PERSON.items()}
+AUTHOR = ('Some \\ "Body" # one', "somebody@example.com")
 
 
 def stories(
@@ -42,7 +43,7 @@ def stories(
         ),
         "git": (
             "@cyanheads/git-mcp-server/dist/index.js",
-            {"MCP_TRANSPORT_TYPE": "stdio", "GIT_SIGN_COMMITS": "false", **WHO},
+            {"MCP_TRANSPORT_TYPE": "stdio", "GIT_SIGN_COMMITS": "false"},
             [],
             [
                 ("git_add", {"path": repository, "all": True}),
@@ -71,7 +72,11 @@ def test_real_servers_work_contained(tmp_path: Path) -> None:
         for name, (program, env, words, _) in told.items()
     }
     config = ServerConfig(tmp_path / "mcp-servers.json", servers)
-    launcher = SandboxLauncher.open(config, scene.grounds(config))
+    own = scene.home / ".gitconfig"
+    for key, value in zip(("name", "email"), AUTHOR, strict=True):
+        subprocess.run(["git", "config", "--file", str(own), f"user.{key}", value], check=True)
+    inputs = replace(scene.grounds(config), data=lambda name: scene.home / ".ironcurtain" / "data" / name)
+    launcher = SandboxLauncher.open(config, inputs)
     seen: dict[str, list[Observation]] = {name: [] for name in told}
 
     async def tell(name: str, one: Observation) -> None:
@@ -102,5 +107,7 @@ def test_real_servers_work_contained(tmp_path: Path) -> None:
     last = dict(zip(told, (answers[-1] for answers in asyncio.run(all_of_them())), strict=True))
     assert "hello" in last["filesystem"]
     assert "somebody@example.com" in last["git"]
+    shown = ["git", "-C", str(scene.repository), "log", "--format=%an\n%ae\n%cn\n%ce"]
+    assert subprocess.check_output(shown, text=True).splitlines() == [*AUTHOR, *AUTHOR]
     assert '"entityType": "b"' in last["memory"]
     assert all([one.kind for one in each] == ["observed"] for each in seen.values()), seen
