@@ -47,12 +47,15 @@ class AgentView(Frozen):
         """The view in sentences, one a line."""
         lines = [self.reason]
         if self.state is not None:
-            lines += [_ARGUMENTS[self.arguments_may_help], _APPROVAL[self.approval_may_help]]
+            lines.append(_ARGUMENTS[self.arguments_may_help])
+            if self.approval_may_help:
+                lines.append("A person's approval can permit it.")
+            elif self.verdict is Verdict.DENY:  # of what a person refused, the reason says so
+                lines.append("No approval can permit it.")
         return "\n".join([*lines, f"Decision: {self.decision}"])
 
 
 _ARGUMENTS = {True: "Other arguments may be permitted.", False: "Other arguments will not help."}
-_APPROVAL = {True: "A person's approval can permit it.", False: "No approval can permit it."}
 
 
 _SHOWN = 5
