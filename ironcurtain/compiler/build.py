@@ -75,6 +75,7 @@ from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.listing import is_started
 from ironcurtain.servers.tool_lists.live import list_each
+from ironcurtain.servers.tool_lists.published import forget_lists, note_lists
 from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_without_starting
 from ironcurtain.servers.tools import Tools
 from ironcurtain.system.structs import Struct
@@ -114,7 +115,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with _expecting(inputs, sources, options, opa) as expected:
             with stages.stage("annotate") as summary:
                 annotating = _annotating(inputs, options, sources.output, cache)  # servers list meanwhile
-                tools = _list_tools(inputs, options, launcher, sources.output, progress)
+                tools = _list_tools(inputs, options, launcher, sources, progress)
                 annotated = annotating(tools)
                 annotations = with_named_tools(annotated.annotations, inputs.clauses)
                 structure = _structure(annotations, truth, options.release(opa))
@@ -168,6 +169,7 @@ def _publish(
     result = {**archives(bundle, options.sign), **files(bundle, documents, cache)}
     publish(sources.output, result)
     forget_noted(sources.pending.parent)
+    forget_lists(sources.pending.parent)
     cache.published()
     documents.recorded.keep(bundle)
     write_open(_open_file(sources), ())
@@ -236,11 +238,16 @@ def _structure(annotations: Annotations, truth: GroundTruth, release: Release) -
 
 
 def _list_tools(
-    inputs: Inputs, options: Options, launcher: ServerLauncher, output: Path, progress: Progress
+    inputs: Inputs, options: Options, launcher: ServerLauncher, sources: Sources, progress: Progress
 ) -> Tools:
-    """Read the servers' lists, with the texts that depend on where they run as they were recorded."""
+    """Read the servers' lists, with the texts that depend on where they run as they were recorded.
+
+    A compile that asks notes them beside its questions: while these are answered, nothing need be started.
+    """
+    questions, output = sources.pending.parent, sources.output
     if options.offline:
-        return inputs.confirmations.settled(list_without_starting(inputs.servers, launcher, output))
+        files = list_without_starting(inputs.servers, launcher, questions, output)
+        return inputs.confirmations.settled(files)
     say = partial(_note, progress)
     listed = list_or_recorded(
         inputs.servers,
@@ -250,6 +257,8 @@ def _list_tools(
         saved=options.saved_tools,
         read=options.ahead.reader(say) if options.ahead else list_each,
     )
+    if options.provider is not None:
+        note_lists(questions, listed)
     return inputs.confirmations.settled(listed)
 
 

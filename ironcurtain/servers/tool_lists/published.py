@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.servers.tools import ListedServer, Tools, read_saved_tools, saved_document
 from ironcurtain.system import json_text
+from ironcurtain.system.files import atomic_write
 
 DIRECTORY = "tools"
 """Where in the published directory the lists lie, one file for each server."""
@@ -19,6 +21,21 @@ def recorded_files(tools: Tools) -> dict[str, bytes]:
         f"{DIRECTORY}/{server}.json": json_text.pretty(saved_document(listed)).encode()
         for server, listed in tools.items()
     }
+
+
+def note_lists(questions: Path, tools: Tools) -> None:
+    """Record tool lists beside the open questions of a compile that publishes nothing.
+
+    Raises:
+        OSError: If they cannot be written.
+    """
+    for name, content in recorded_files(tools).items():
+        atomic_write(questions / name, content)
+
+
+def forget_lists(questions: Path) -> None:
+    """Drop what was recorded there: a published result holds it."""
+    shutil.rmtree(questions / DIRECTORY, ignore_errors=True)
 
 
 def recorded_server(output: Path, server: str) -> ListedServer | None:

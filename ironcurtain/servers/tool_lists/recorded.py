@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ironcurtain.errors import SandboxMissingError, ServerConfigError, raise_all
@@ -16,14 +16,19 @@ from ironcurtain.servers.tools import Tools, left_out
 from ironcurtain.system.structs import replace
 
 
-def list_without_starting(config: ServerConfig, launcher: ServerLauncher, output: Path) -> Tools:
-    """Read the tool lists of all servers from files: saved by hand, or else recorded by the last compile.
+def list_without_starting(config: ServerConfig, launcher: ServerLauncher, *recorded: Path) -> Tools:
+    """Read the tool lists of all servers from files: saved by hand, or else recorded by a compile.
+
+    Args:
+        config: The servers.
+        launcher: Starts none of them here.
+        recorded: Where compiles record lists, the newest first.
 
     Raises:
         ServerConfigError: For each server of which there is neither.
         FileError, FormatError, ServerFailedError: If a file is no usable tool list.
     """
-    files = _files(config, config.servers, output)
+    files = _files(config, config.servers, recorded)
     raise_all(
         [
             ServerConfigError(
@@ -72,7 +77,7 @@ def list_or_recorded(
         tools = list_tools(config, launcher, only=names, saved=saved, read=read)
     except SandboxMissingError as missing:
         held = [name for name in names if _is_held(config.servers[name], saved=saved)]
-        files = _files(config, held, output)
+        files = _files(config, held, [output])
         lacking = [name for name in held if name not in files]
         if lacking:
             raise _nothing_recorded(missing, lacking[0]) from missing
@@ -91,15 +96,16 @@ def _is_held(server: Server, *, saved: bool) -> bool:
     return is_started(server, saved=saved) and server.sandbox is not False
 
 
-def _files(config: ServerConfig, names: Iterable[str], output: Path) -> dict[str, Path]:
+def _files(config: ServerConfig, names: Iterable[str], recorded: Sequence[Path]) -> dict[str, Path]:
     """Return the file with the tools of each server that has one."""
     tools = {}
     for name in names:
-        saved, recorded = config.servers[name].tools, output / DIRECTORY / f"{name}.json"
+        saved = config.servers[name].tools
+        files = [place / DIRECTORY / f"{name}.json" for place in recorded]
         if saved:
             tools[name] = config.directory / saved
-        elif recorded.is_file():
-            tools[name] = recorded.absolute()
+        elif found := next((file for file in files if file.is_file()), None):
+            tools[name] = found.absolute()
     return tools
 
 

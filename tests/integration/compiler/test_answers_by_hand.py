@@ -128,6 +128,18 @@ def test_an_answer_is_taken_as_a_chat_wrote_it(project: Path) -> None:
     assert "rules-notes" in compiled(project).err
 
 
+def test_a_first_compile_goes_on_offline_as_its_last_line_says(project: Path) -> None:
+    servers = {"mcpServers": {"notes": {"command": "a-program-that-is-not-there"}}}
+    (project / "mcp-servers.json").write_text(json.dumps(servers))
+    answer(project, "annotate-notes-1", ANNOTATIONS)
+    assert compiled(project).codes == ["IC3201"]
+    assert "`--offline` starts no server" in compiled(project, "--offline").err
+    answer(project, "rules-notes", RULES)
+    ended = compiled(project, "--offline")
+    assert ended.code == 0, ended.err
+    assert not (project / "questions").exists()
+
+
 def test_waiting_for_answers_is_no_error_and_the_last_line_says_what_is_next(project: Path) -> None:
     ended = compiled(project)
     assert "error[" not in ended.err
