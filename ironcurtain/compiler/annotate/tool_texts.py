@@ -65,6 +65,14 @@ _ADDRESSES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
+_SYMBOL = (
+    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+    "[\ufe0e\ufe0f]?"
+)
+# An emoji, of one symbol or of joined ones, or a keycap: what selects its form is seen in it.
+_PICTURE = re.compile(rf"{_SYMBOL}(?:\u200d{_SYMBOL})*|[0-9#*]\ufe0f?\u20e3")
+
+
 def text_findings(server: str, tool: ToolListing) -> list[str]:
     """Return a line for each text of a tool that addresses the model or hides characters."""
     texts = [("the description", tool.description), *_schema_texts(tool.input_schema, "the schema", 0)]
@@ -76,7 +84,9 @@ def text_findings(server: str, tool: ToolListing) -> list[str]:
 
 
 def _suspicions(text: str) -> Iterator[tuple[str, str]]:
-    hidden = next((at for at, c in enumerate(text) if is_hidden(c) and c not in "\n\r\t\u00a0"), None)
+    shown = {at for picture in _PICTURE.finditer(text) for at in range(*picture.span())}
+    suspect = (at for at, c in enumerate(text) if is_hidden(c) and c not in "\n\r\t\u00a0")
+    hidden = next((at for at in suspect if at not in shown), None)
     if hidden is not None:
         yield "holds hidden characters", _excerpt(text, hidden, hidden + 1)
     for what, pattern in _ADDRESSES:

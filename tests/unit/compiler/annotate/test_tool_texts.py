@@ -33,6 +33,9 @@ ATTACKS = [
     ("Reads a file\u200b.", "holds hidden characters"),
     ("Reads a file\u202egnp.exe", "holds hidden characters"),
     ("tag \U000e0041", "holds hidden characters"),
+    ("Reads a\ufe0f file", "holds hidden characters"),
+    ("\u26a0\ufe0f\ufe0f\ufe0e Careful", "holds hidden characters"),
+    ("\u26a0\ufe0f\u200d Careful", "holds hidden characters"),
 ]
 
 
@@ -57,6 +60,7 @@ def test_texts_anywhere_in_the_schema_are_read() -> None:
         "Stage files for commit.\n\nMulti-line\tdescription, with “quotes” and émigrés.",
         'Set forceWithLease to avoid overwriting. Must not start with "-".',
         "The user's calendar is shown to the assistant",
+        "\u26a0\ufe0f Careful, \u2139\ufe0f see 1\ufe0f\u20e3 and \U0001f468\u200d\U0001f4bb",
         "Ignore whitespace changes",
     ],
 )
