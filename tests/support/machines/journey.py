@@ -51,6 +51,7 @@ class Journey:
         self.home = self.here = root.resolve() / "you"
         self.transcript = transcript
         self._programs = root.resolve() / "programs"
+        self._opa = self.home / ".cache" / "ironcurtain" / "opa" / pin().version / "opa"
         self._environment = installed.program.parent.parent
         self._known: dict[str, str] = {}
         self._make_home()
@@ -65,9 +66,8 @@ class Journey:
         }
 
     def _make_home(self) -> None:
-        cache = self.home / ".cache" / "ironcurtain" / "opa" / pin().version
-        cache.mkdir(parents=True)
-        (cache / "opa").symlink_to(find().path)
+        self._opa.parent.mkdir(parents=True)
+        self._opa.symlink_to(find().path)
         self.home.chmod(0o700)
         self._programs.mkdir()
         for name, file in {
@@ -77,11 +77,12 @@ class Journey:
             (self._programs / name).symlink_to(file)
 
     def _path(self) -> str:
-        """Return the machine's own PATH behind the environment's: nothing of the checkout is on it."""
+        """Return the machine's own PATH behind the environment's: nothing of this checkout or another one."""
         mine = [str(self._environment / "bin"), str(self._programs)]
         own = {ROOT, Path(sys.prefix)}
-        others = os.environ["PATH"].split(os.pathsep)
-        return os.pathsep.join([*mine, *(each for each in others if not own & {*Path(each).parents})])
+        others = dict.fromkeys(os.environ["PATH"].split(os.pathsep))
+        kept = (each for each in others if not own & {*Path(each).parents})
+        return os.pathsep.join([*mine, *(each for each in kept if not (Path(each) / "ironcurtain").exists())])
 
     def say(self, heading: str, text: str = "") -> None:
         """Begin a part of the transcript."""
@@ -164,7 +165,8 @@ class Journey:
         known: Mapping[str, str] = {
             **self._known,
             self.environment["PATH"]: "SEARCH-PATH",
-            str(find().path): "OPA",
+            # A machine may have one on its PATH, which is taken before.
+            shutil.which("opa", path=self.environment["PATH"]) or str(self._opa): str(self._opa),
             str(self._environment): "/opt/venv",
             str(self._programs): "/usr/local/bin",
             str(self.home): "/home/you",
