@@ -91,14 +91,14 @@ class CallSearch:
     Args:
         examined: The tool, after OPA was asked about it.
         allowed: Tells whether an element may be part of the call.
-        effort: So many combinations of guards are tried in one search before it is cut short; None for all.
+        effort: So many combinations of guards are tried in one search before it is cut short.
     """
 
     def __init__(
         self,
         examined: Examined,
         allowed: Callable[[Element], bool] = lambda _: True,
-        effort: int | None = None,
+        effort: int = MAX_TRIED,
     ) -> None:
         self._examined, self._allowed, self._effort = examined, allowed, effort
         self._verdicts = _Verdicts(examined)
@@ -171,6 +171,7 @@ class _Search:
 
     Attributes:
         tried: How many combinations of guards were tried.
+        open: Whether a call can meet the goal, by how its resource and a part of it are decided.
         refused: How many calls were put together that the tool refused, or that name other resources.
         why_refused: Why, as gaps.
     """
@@ -178,13 +179,14 @@ class _Search:
     examined: Examined
     verdicts: _Verdicts
     allowed: Callable[[Element], bool]
-    effort: int | None
+    effort: int
     cell: EquivalenceClass
     goal: Goal
     path: DiagramPath
     tried: int = 0
     refused: int = 0
     why_refused: set[str] = dataclasses.field(default_factory=set)
+    open: dict[tuple[Severities, Severities], bool] = dataclasses.field(default_factory=dict)
 
     def run(self, demands: ClassSets) -> SearchResult:
         """Search the modes that keep to some classes."""
@@ -226,13 +228,14 @@ class _Search:
         roles = self._space.modes.roles(chosen)
         if self.cell.role == NONE:
             return self._bare(chosen, roles)
+        hopeless: set[int] = set()
         for home, own in indexed(SourceIndex, roles):
             source = self._space.sources[home]
             if (home, own) not in self.cell.homes or self._space.modes.gives(source, chosen) is False:
                 continue
             for element in self._holding(home, own):
                 for mask in self._masks(chosen, roles, (home, element)):
-                    found = self._with_mask(chosen, roles, (home, element), mask)
+                    found = self._with_mask(chosen, roles, (home, element), mask, hopeless)
                     if found is not None:
                         return found
         return None
@@ -257,14 +260,35 @@ class _Search:
         return [mask for mask in reached if calls.satisfies(mask, self.path)]
 
     def _with_mask(
-        self, chosen: Assignment, roles: Roles, fixed: tuple[SourceIndex, Element], mask: int
+        self,
+        chosen: Assignment,
+        roles: Roles,
+        fixed: tuple[SourceIndex, Element],
+        mask: int,
+        hopeless: set[int],
     ) -> FoundCall | None:
-        self.tried += 1
-        if self.effort is not None and self.tried > self.effort:
-            raise TooManyCombinationsError
-        resource = self.verdicts.in_mode(self.cell.keys, chosen, mask)
-        if resource is None:
+        """Search a call with an element and guard bits; note the bits that no call of the mode suits."""
+        if mask in hopeless:
             return None
+        self.tried += 1
+        if self.tried > self.effort:
+            raise TooManyCombinationsError
+        if next(self._meeting(chosen, roles, None, mask), None) is None:
+            hopeless.add(mask)
+            return None
+        for elements in self._meeting(chosen, roles, fixed, mask):
+            found = self._call(chosen, elements)
+            if self._is_accepted(found, chosen, elements):
+                return found
+        return None
+
+    def _meeting(
+        self, chosen: Assignment, roles: Roles, fixed: tuple[SourceIndex, Element] | None, mask: int
+    ) -> Iterator[HeldElements]:
+        """Yield elements of calls with guard bits that meet the goal, one call for each way to be decided."""
+        resource = self.verdicts.in_mode(self.cell.keys, chosen, mask)
+        if resource is None or not self._is_open(resource, resource):
+            return
         memo: dict[tuple[ResourceKey | None, ...], Severities | None] = {}
 
         def start(element: Element) -> SearchState:
@@ -275,15 +299,22 @@ class _Search:
                 total = _worst(total, memo[keys] or total)
             return self.examined.calls.mask(element), total
 
+        def keep(state: SearchState) -> bool:
+            return not state[0] & ~mask and self._is_open(resource, state[1])
+
         nothing: SearchState = (0, tuple(-1 for _ in self._space.policies))
-        sums: Sums[SearchState] = Sums(start, _plus, nothing, lambda state: not state[0] & ~mask)
+        sums: Sums[SearchState] = Sums(start, _plus, nothing, keep)
         reached = self.examined.calls.join(chosen, roles, fixed, sums, self.allowed)
         for (bits, call), elements in reached.items():
             if bits == mask and self.goal(resource, call):
-                found = self._call(chosen, elements)
-                if self._is_accepted(found, chosen, elements):
-                    return found
-        return None
+                yield elements
+
+    def _is_open(self, resource: Severities, part: Severities) -> bool:
+        """Tell whether a call with a part that is decided so can meet the goal: it is never less severe."""
+        if (resource, part) not in self.open:
+            above = itertools.product(*(range(own, Verdict.DENY.severity + 1) for own in part))
+            self.open[resource, part] = any(self.goal(resource, call) for call in above)
+        return self.open[resource, part]
 
     def _bare(self, chosen: Assignment, roles: Roles) -> FoundCall | None:
         """Look at the call without resources."""
