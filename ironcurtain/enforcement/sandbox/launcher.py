@@ -175,7 +175,7 @@ class SandboxLauncher:
         return watch.violations
 
     def follow(self, reaches: Mapping[str, Reach], asked: Mapping[str, Reach]) -> list[str]:
-        """Take what another policy lets servers reach; return those that it is another reach for.
+        """Take what another policy lets servers reach; return those with a sandbox that it is another for.
 
         What runs stays as it is: its mounts are those of its start.
         """
@@ -183,8 +183,10 @@ class SandboxLauncher:
         self._inputs = now = replace(before, reaches=reaches, asked=asked)
         return [
             name
-            for name in self._config.servers
-            if before.reach(name) != now.reach(name) or before.reach_asked(name) != now.reach_asked(name)
+            for name, server in self._config.servers.items()
+            if server.command
+            and not self._uncontained(server)
+            and (before.reach(name), before.reach_asked(name)) != (now.reach(name), now.reach_asked(name))
         ]
 
     def _profile(self, name: str) -> tuple[Profile, SandboxLimits]:
