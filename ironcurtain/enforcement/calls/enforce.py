@@ -10,12 +10,11 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from functools import partial
-from typing import cast
 
 import anyio
 
-from ironcurtain.decision.agent_view import AgentState
 from ironcurtain.decision.decide import Call, Prepared, evaluate, prepare
 from ironcurtain.decision.locality import is_quick
 from ironcurtain.enforcement.approvals.request import binding_of
@@ -33,6 +32,7 @@ from ironcurtain.enforcement.calls.evaluated_call import (
     is_same,
     may_go_on,
     observed,
+    voided,
 )
 from ironcurtain.enforcement.calls.outputs import Outputs, gateway_call
 from ironcurtain.enforcement.calls.path_checks import prepare_slowly
@@ -42,7 +42,7 @@ from ironcurtain.enforcement.calls.reach import Reach, in_own_process, within_re
 from ironcurtain.enforcement.calls.refusal import (
     RefusedError,
     admitted_again,
-    failed,
+    broken,
     not_admitted,
     repeated,
     state_of,
@@ -142,39 +142,52 @@ class Enforcer(Struct):
         principal = self.principal_of(asker)
         caller = principal.facts() if principal is not None else self.caller
         arrived = replace(call, id=id_, caller=caller, client=client)
-        refused = await self.admission.check(call.server, call.tool, call.arguments, principal)
+        async with AsyncExitStack() as turn:
+            try:
+                evaluated = await self._decided(arrived, principal, destination, asker, turn)
+            except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
+                evaluated = broken(arrived, self.policy.current, error)
+            return await self._carry_out(evaluated, destination, id_)
+
+    async def _decided(
+        self,
+        arrived: Call,
+        principal: Principal | None,
+        destination: Destination,
+        asker: Asker | None,
+        turn: AsyncExitStack,
+    ) -> EvaluatedCall:
+        """Return a call as it is to be recorded: refused, or booked and in its turn, which `turn` holds."""
+        refused = await self.admission.check(arrived.server, arrived.tool, arrived.arguments, principal)
         if refused is not None:
-            return await self._carry_out(
-                not_admitted(arrived, self.policy.current, refused), destination, id_
-            )
+            return not_admitted(arrived, self.policy.current, refused)
         evaluated = await self._evaluate(arrived, principal, counted=True)
         if self.observe:
-            return await self._let_through(evaluated, destination, id_, principal)
-        evaluated = within_reach(evaluated, self.reach)
+            evaluated = observed(evaluated, is_tool=destination.is_tool)
+            return await self.facts.book_anyway(await admitted_again(evaluated, self.admission, principal))
+        evaluated = await self._possible(evaluated)
         for _ in range(_MOST_TRIES):
             if evaluated.escalated and evaluated.approval is None:
                 evaluated = await self._ask(evaluated, asker, destination)
             if not evaluated.forwarded or evaluated.prepared is None:
-                return await self._carry_out(evaluated, destination, id_)
+                return evaluated
             paths = evaluated.relied_on
             try:
-                async with (
-                    self.path_locks.turn(paths, evaluated.since) as disturbed,
-                    self.neighbours.turn(paths),
-                ):
+                async with AsyncExitStack() as held:
+                    disturbed = await held.enter_async_context(self.path_locks.turn(paths, evaluated.since))
+                    await held.enter_async_context(self.neighbours.turn(paths))
                     evaluated, goes_on = await self._in_its_turn(evaluated, destination, disturbed=disturbed)
                     if goes_on:
-                        return await self._carry_out(evaluated, destination, id_, principal)
+                        await turn.enter_async_context(held.pop_all())
+                        return in_own_process(evaluated, self.reach)
             except LockTimeoutError:
                 break
-        return await self._carry_out(unsettled(evaluated), destination, id_)
+        return unsettled(evaluated)
 
-    async def _let_through(
-        self, evaluated: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None
-    ) -> dict[str, JsonValue]:
-        """Carry a call out whatever was decided, and book it as far as that can be done."""
-        evaluated = await self.facts.book_anyway(observed(evaluated, is_tool=destination.is_tool))
-        return await self._carry_out(evaluated, destination, id_, principal)
+    async def _possible(self, evaluated: EvaluatedCall) -> EvaluatedCall:
+        """Refuse a call as it was judged where its sandbox or its gateway does not let it happen."""
+        evaluated = within_reach(evaluated, self.reach)
+        return await admitted_again(evaluated, self.admission, evaluated.principal)
 
     def holds_back(self, server: str, tool: str) -> bool:
         """Tell whether nothing of a tool may reach the client before its answer."""
@@ -216,8 +229,7 @@ class Enforcer(Struct):
             facts=evaluated.decided_facts,
         )
         if not is_same(again, binding, session):
-            void = evaluated.approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
-            return after_asking(evaluated, void, "void")
+            return voided(evaluated, again, evaluated.approval)
         return replace(
             again, phases=evaluated.phases, approval=evaluated.approval, state=None, forwarded=True
         )
@@ -235,9 +247,9 @@ class Enforcer(Struct):
         if refused is not None:
             evaluated = not_admitted(found, self.policy.current, refused)
         else:
-            evaluated = within_reach(await self._evaluate(found, principal, parent=call.id), self.reach)
+            evaluated = await self._possible(await self._evaluate(found, principal, parent=call.id))
         try:
-            return await self._carry_out(replace(evaluated, parent=call.id), destination, id_, principal)
+            return await self._carry_out(replace(evaluated, parent=call.id), destination, id_)
         except RefusedError:
             raise LookUpError("the look-up is not allowed") from None
         except Exception as error:
@@ -246,11 +258,9 @@ class Enforcer(Struct):
             raise
 
     async def _carry_out(
-        self, evaluated: EvaluatedCall, destination: Destination, id_: str, principal: Principal | None = None
+        self, evaluated: EvaluatedCall, destination: Destination, id_: str
     ) -> dict[str, JsonValue]:
         """Record what was decided, and do it."""
-        evaluated = await admitted_again(evaluated, self.admission, principal)
-        evaluated = evaluated if self.observe else in_own_process(evaluated, self.reach)
         await self._record(evaluated, id_)
         if not evaluated.forwarded:
             raise RefusedError(view_of(evaluated, id_))
@@ -299,8 +309,8 @@ class Enforcer(Struct):
                 decision = refused if refused is not None else await evaluate(prepared, loaded, asking.ask)
                 judge = partial(evaluate, policy=loaded, ask=enforced.asking().ask)
                 counts = await decisive_counts(prepared, gathered, decision, judge)
-            except Exception as error:  # noqa: BLE001 - totality: a fault of ours must never let a call through
-                return EvaluatedCall(call, failed(call, loaded.revision, error), enforced)
+            except Exception as error:  # noqa: BLE001 - totality, as above
+                return broken(call, enforced, error)
         phases = {"prepare": prepare_ms, "engine": _since(began) - prepare_ms - facts_ms}
         phases |= {"facts": facts_ms} if gathered is not None or refused is not None else {}
         return EvaluatedCall(
@@ -335,11 +345,8 @@ class Enforcer(Struct):
                 await self._record(after_asking(evaluated, withdrawn, "withdrawn"), evaluated.call.id or "")
             raise
         except Exception as error:  # noqa: BLE001 - totality, as above
-            return replace(
-                evaluated, decision=failed(evaluated.call, evaluated.decision.revision, error), state="denied"
-            )
+            return broken(evaluated.call, evaluated.enforced, error)
         phases = {**evaluated.phases, "person": _since(began)}
-        state = state_of(outcome)
         approval = Approval(
             state=outcome.state.value,
             request=outcome.request,
@@ -353,10 +360,9 @@ class Enforcer(Struct):
             reason=outcome.reason,
         )
         if not outcome.approved:
-            return replace(after_asking(evaluated, approval, cast("AgentState", state)), phases=phases)
+            return replace(after_asking(evaluated, approval, state_of(outcome)), phases=phases)
         if not is_same(again, binding, self.broker.session):
-            void = approval.model_copy(update={"state": "void"})
-            return replace(after_asking(evaluated, void, "void"), phases=phases)
+            return replace(voided(evaluated, again, approval), phases=phases)
         allowed = approval.model_copy(update={"verdict": Verdict.ALLOW})
         return replace(again, phases=phases, approval=allowed, state=None, forwarded=True)
 
@@ -366,7 +372,7 @@ class Enforcer(Struct):
         if digest is not None:
             digest = await destination.current_digest(digest)
         again = await self._evaluate(replace(evaluated.call, live_digest=digest), evaluated.principal)
-        return within_reach(again, self.reach)
+        return await self._possible(again)
 
     async def _record(self, evaluated: EvaluatedCall, id_: str) -> None:
         """Make the decision durable.

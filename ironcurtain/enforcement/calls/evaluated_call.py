@@ -175,6 +175,12 @@ def after_asking(evaluated: EvaluatedCall, approval: Approval, state: AgentState
     return replace(evaluated, approval=approval, state=state, forwarded=False)
 
 
+def voided(evaluated: EvaluatedCall, again: EvaluatedCall, approval: Approval) -> EvaluatedCall:
+    """Return a call that is no longer what was approved, and is refused for what refuses it now, if it is."""
+    void = approval.model_copy(update={"state": "void", "verdict": Verdict.DENY})
+    return after_asking(again if again.decision.verdict is Verdict.DENY else evaluated, void, "void")
+
+
 def may_go_on(before: EvaluatedCall, evaluated: EvaluatedCall) -> bool:
     """Tell whether a call that was evaluated again may be carried out in the turn that it was given."""
     if not evaluated.forwarded or before.prepared is None or evaluated.prepared is None:

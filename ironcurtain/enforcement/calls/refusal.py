@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from typing import cast
 
-from ironcurtain.decision.agent_view import AgentView, agent_view
+from ironcurtain.decision.agent_view import AgentState, AgentView, agent_view
 from ironcurtain.decision.decide import Call
 from ironcurtain.enforcement.approvals.messages import ApprovalOutcome, ApprovalState
 from ironcurtain.enforcement.audit.record_types import Approval
@@ -105,9 +106,10 @@ def error_result(text: str) -> dict[str, JsonValue]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def state_of(outcome: ApprovalOutcome) -> str:
+def state_of(outcome: ApprovalOutcome) -> AgentState:
     """Return what an outcome other than an approval is called towards agent and log."""
-    return "denied" if outcome.state is ApprovalState.APPROVED else outcome.state.value
+    is_approved = outcome.state is ApprovalState.APPROVED
+    return "denied" if is_approved else cast("AgentState", outcome.state.value)
 
 
 _log = logging.getLogger(__name__)
@@ -146,6 +148,11 @@ def failed(call: Call, revision: str, error: Exception) -> Decision:
     )
 
 
+def broken(call: Call, enforced: PolicyInstance, error: Exception) -> EvaluatedCall:
+    """Refuse a call whose way a fault of ours ended before it was recorded."""
+    return EvaluatedCall(call, failed(call, enforced.loaded.revision, error), enforced, state="denied")
+
+
 def not_admitted(call: Call, enforced: PolicyInstance, refused: NotAdmitted) -> EvaluatedCall:
     """Refuse a call of a gateway's tool that does not come to the policy."""
     decision = _denied(call, enforced.loaded.revision, refused.stage.rule, refused.reason)
@@ -155,8 +162,8 @@ def not_admitted(call: Call, enforced: PolicyInstance, refused: NotAdmitted) -> 
 async def admitted_again(
     evaluated: EvaluatedCall, admission: Admission, principal: Principal | None
 ) -> EvaluatedCall:
-    """Refuse a call that the policy lets through, if it is not admitted with its canonical arguments."""
-    if not evaluated.forwarded:
+    """Refuse a call that the policy does not, if it is not admitted with its canonical arguments."""
+    if not (evaluated.forwarded or evaluated.escalated):
         return evaluated
     call, given = evaluated.call, evaluated.sent or evaluated.decision.arguments or {}
     refused = await admission.check_again(call.server, call.tool, given, principal)

@@ -95,6 +95,27 @@ def test_what_needs_more_is_spelled_otherwise_and_what_checks_it_fails(tmp_path:
     assert SECRET not in json.dumps(desk.records())
 
 
+def test_what_needs_more_when_it_is_spelled_plainly_counts_for_no_limit(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    policy = json.loads((desk.root / "compiled-policy.json").read_text())
+    session = {"per": "session", "window": "session"}
+    policy["facts"] = {"reads": {"source": "counter", "clause": "C1", "of": {"tool": ["read"]}, **session}}
+    (desk.root / "compiled-policy.json").write_text(json.dumps(policy))
+    second = {"server": ["desk"], "tool": ["read"], "facts": [{"fact": "reads", "op": "gt", "value": 1}]}
+    limit = {"description": "One.", "clause": "C1", "reason": "One file is enough.", "then": "deny"}
+    desk.tools(TOOLS, {"name": "one-file", **limit, "if": second})
+    desk.permit()
+
+    async def story() -> list[bool]:
+        async with desk.client() as client:
+            paths = ["/srv/public/../secret/a", "/srv/public/a", "/srv/public/b"]
+            return [bool((await client.call_tool("desk__read", {"path": path})).is_error) for path in paths]
+
+    assert anyio.run(story) == [True, False, True]
+    assert [record["gateway"]["stage"] for record in desk.decisions()] == ["PERMISSION", None, "POLICY"]
+    assert "intact" in desk.run("audit", "verify", "desk")
+
+
 DECLARED = """
 from pydantic import BaseModel
 from ironcurtain.gateway import Gateway, ReadPath, define_tool

@@ -279,24 +279,26 @@ async def a_changed_tool(client: Client, place: Place) -> None:
     await client.call_tool("fix__change", {"which": "remove"})
 
 
-async def is_void(change: Callable[..., Any], client: Client, place: Place) -> None:
+async def is_void(change: Callable[..., Any], words: str, verdict: str, client: Client, place: Place) -> None:
     """A server that changes a tool while a person reads of the call is not sent it."""
     before = calls_of(place, "remove")
     async with removing(client, place, change.__name__) as (request, found):
         await change(client, place)
         say(place, request, APPROVED)
     assert found[0].is_error
-    assert "void" in text_of(found[0])
+    assert words in text_of(found[0])
     assert place.decisions[-1]["approval"]["state"] == "void"
+    assert place.decisions[-1]["verdict"] == verdict
     assert calls_of(place, "remove") == before
 
 
 async def an_approval_is_void_when_the_policy_has_changed_meanwhile(client: Client, place: Place) -> None:
-    await is_void(a_new_policy, client, place)
+    await is_void(a_new_policy, "void", "escalate", client, place)
 
 
 async def an_approval_is_void_when_the_tool_has_changed_meanwhile(client: Client, place: Place) -> None:
-    await is_void(a_changed_tool, client, place)
+    # What refuses the call by now is what its record and its agent are told, not that it was asked about.
+    await is_void(a_changed_tool, "not the one that was examined", "deny", client, place)
     await a_changed_tool(client, place)  # back to what it was
 
 
