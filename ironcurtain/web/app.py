@@ -18,7 +18,7 @@ from ironcurtain.web.access import SESSION_SECONDS, Access
 from ironcurtain.web.activity import HERE as ACTIVITY
 from ironcurtain.web.activity import ActivityPages, Explain
 from ironcurtain.web.approvals import HERE as APPROVALS
-from ironcurtain.web.approvals import ApprovalPages, SentencePlace, WaitingApprovals
+from ironcurtain.web.approvals import AdviceOn, ApprovalPages, WaitingApprovals
 from ironcurtain.web.compare import HERE as COMPARE
 from ironcurtain.web.compare import ApprovalsText, ComparePages, Comparison
 from ironcurtain.web.guard import COOKIE, ENTER, Guard, cookie_of, form_of
@@ -80,24 +80,24 @@ class PageSources(Struct):
     Attributes:
         waiting: What waits for a person.
         records: What was decided.
+        always: Proposes sentences instead of answering a request.
         explain: Explains a recorded decision; None where no policy was named.
         policy: The policy's examination; None where no policy was named.
         comparison: What changed since an older policy; None where none was named.
         approvals: Returns the file that approves what was loosened.
         passkeys: The passkey that each approval asks for; None where none is asked for.
         playground: Decides calls that are tried out; None where no policy was named.
-        place: Tells where the sentence stands that asks; None where no policy was named.
     """
 
     waiting: WaitingApprovals
     records: RecentRecords
+    always: AdviceOn
     explain: Explain | None = None
     policy: OncePerState[PolicyReport] | None = None
     comparison: OncePerState[Comparison] | None = None
     approvals: ApprovalsText | None = None
     passkeys: Passkeys | None = None
     playground: OpenPlayground | None = None
-    place: SentencePlace | None = None
 
 
 def make_app(
@@ -120,7 +120,7 @@ def unguarded_pages(
 ) -> Starlette:
     """Return the pages without the guard that stands before them."""
     entrance = Entrance(access, entered)
-    approvals = ApprovalPages(shown.waiting, shown.records, access, shown.passkeys, shown.place)
+    approvals = ApprovalPages(shown.waiting, shown.records, access, shown.passkeys, shown.always)
     passkey = PasskeyPages(shown.passkeys, told, APPROVALS)
     activity = ActivityPages(shown.records, access, shown.explain)
     policy = PolicyPages(shown.policy, access)

@@ -14,12 +14,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ironcurtain.analysis.advice.report import Advice
+from ironcurtain.analysis.advice.text import text_lines
 from ironcurtain.enforcement.approvals.describe import RequestPart, parts_of, rows
 from ironcurtain.enforcement.approvals.grant_end import offered_ends, read_end
 from ironcurtain.enforcement.approvals.inbox import ApprovalInbox, PersonAnswer
 from ironcurtain.enforcement.approvals.messages import MAX_REASON, ApprovalRequest, ApprovalStatus
 from ironcurtain.enforcement.approvals.told import PROBLEMS, other_approver, told
-from ironcurtain.enforcement.audit.always import parts_of_preview, preview
 from ironcurtain.enforcement.audit.recent import RecentRecords
 from ironcurtain.errors import IronCurtainError, UsageError
 from ironcurtain.system.structs import Struct, replace
@@ -41,8 +42,8 @@ _CHOICES = {
 }
 _UNTIL = "approve-until-"
 
-SentencePlace = Callable[[ApprovalRequest], str]
-"""Returns where the sentence stands that asks, as `FILE:LINE`; nothing where that is not known."""
+AdviceOn = Callable[[ApprovalRequest], Advice]
+"""Proposes sentences instead of answering a request."""
 
 
 class WaitingRow(Struct):
@@ -115,7 +116,7 @@ class ApprovalPages:
         records: What was decided.
         access: Who is let in.
         passkeys: The passkey that each approval asks for; None where none is asked for.
-        place: Tells where the sentence stands that asks; None where no policy was named.
+        advice_on: Proposes sentences instead of answering a request.
     """
 
     def __init__(
@@ -124,10 +125,10 @@ class ApprovalPages:
         records: RecentRecords,
         access: Access,
         passkeys: Passkeys | None,
-        place: SentencePlace | None,
+        advice_on: AdviceOn,
     ) -> None:
         self._waiting, self._records, self._access = waiting, records, access
-        self._passkeys, self._place = passkeys, place
+        self._passkeys, self._advice_on = passkeys, advice_on
 
     async def list_(self, request: Request) -> Response:
         """Show what waits."""
@@ -138,7 +139,7 @@ class ApprovalPages:
         return await self._page(request, request.path_params["id"])
 
     async def always(self, request: Request) -> Response:
-        """Show what would have to change for a request not to be asked again; nothing is changed here."""
+        """Show sentences that would answer a request; nothing is changed here."""
         return await run_in_threadpool(self._always, request)
 
     async def changes(self, request: Request) -> Response:
@@ -165,10 +166,8 @@ class ApprovalPages:
         asked = found.request if found is not None else None
         if asked is None:
             return refused(request, 404, f"{id_}: {PROBLEMS['gone']}")
-        records = self._records.records()
-        source = self._place(asked) if self._place is not None else ""
-        shown = preview(asked, records, source=source, problems=self._records.troubles)
-        return page("approvals_always.html", request, id=id_, parts=tuple(parts_of_preview(shown)))
+        lines = tuple(text_lines(self._advice_on(asked)))
+        return page("approvals_always.html", request, id=id_, lines=lines)
 
     def _answered(self, request: Request, id_: str, choice: str, said: PersonAnswer) -> str:
         form = form_of(request)

@@ -71,7 +71,7 @@ def advise(
     narrower = Narrower(source, classes, places)
     tighter = [*narrower.candidates()][:_MAX_TRIED]
     all_made = [*sparing, *(each for _, made in tighter for each in made)]
-    refined = classes_of(logs.read(), logs.replayers_of(_with_all(source, all_made))) if all_made else []
+    refined = classes_of(logs.read(), logs.replayers_of(with_all(source, all_made))) if all_made else []
     prover = Prover(source, world, opa, guarantees, refined, logs.replayers_of)
     proposals, saved = _fewer_questions(prover, sparing)
     proposals += _tighter(prover, tighter)
@@ -109,7 +109,7 @@ def _watched(
         yield log, record
 
 
-def _with_all(source: PolicySource, candidates: Sequence[Candidate]) -> Bundle:
+def with_all(source: PolicySource, candidates: Sequence[Candidate]) -> Bundle:
     """Return a policy that names and tests all that any candidate does, to tell calls apart by."""
     rules = {rule.name: rule for rule in source.policy.rules}
     added = [
@@ -123,9 +123,7 @@ def _with_all(source: PolicySource, candidates: Sequence[Candidate]) -> Bundle:
 def _notes(prover: Prover, approved: ApprovedCalls, narrower: Narrower) -> Iterator[str]:
     for reason, count in sorted(approved.left_out.items()):
         yield f"left out: {counted(count, 'approved call')}: {reason}"
-    for each in prover.demanded:
-        if each.status != "proved":
-            yield f"no question is spared: the guarantee {visible(each.id)} is {each.status}"
+    yield from unspared(prover)
     if narrower.too_little:
         clauses = ", ".join(map(visible, narrower.too_little))
         yield (
@@ -137,15 +135,23 @@ def _notes(prover: Prover, approved: ApprovedCalls, narrower: Narrower) -> Itera
 # -- fewer questions -------------------------------------------------------------------------------
 
 
+def unspared(prover: Prover) -> Iterator[str]:
+    """Yield why no question may be spared at all: the guarantees that are not proved as it is."""
+    for each in prover.demanded:
+        if each.status != "proved":
+            yield f"no question is spared: the guarantee {visible(each.id)} is {each.status}"
+
+
 def _fewer_questions(prover: Prover, candidates: Sequence[Candidate]) -> tuple[list[Proposal], int]:
     """Return the sentences that save most questions, none that saves few beside the others; and how many."""
-    if any(each.status != "proved" for each in prover.demanded):
+    if [*unspared(prover)]:
         return [], 0
-    tried = [(each, screened) for each in candidates if (screened := prover.screened([each])) is not None]
+    tried = [(each, prover.screened([each])) for each in candidates]
+    possible = [(each, screened) for each, screened in tried if isinstance(screened, Screened)]
     asked = sum(each.asked for each in prover.classes)
     least = max(1.0, asked * _SHARE)
     # What names more than was asked about comes last: it is taken only for what it saves beside the others.
-    tried.sort(
+    possible.sort(
         key=lambda pair: (
             pair[0].is_wide,
             -_asked(prover.classes, pair[1].saved),
@@ -156,22 +162,25 @@ def _fewer_questions(prover: Prover, candidates: Sequence[Candidate]) -> tuple[l
     taken: list[Candidate] = []
     together = frozenset[int]()
     found: list[Proposal] = []
-    for candidate, screened in tried:
+    for candidate, screened in possible:
         if _asked(prover.classes, screened.saved - together) < least:
             continue
         proof = prover.proof(screened, candidate)
-        union = prover.screened([*taken, candidate]) if proof is not None else None
+        if not isinstance(proof, Proof):
+            continue
+        union = prover.screened([*taken, candidate])
         # Each by itself turns questions about resources into decisions, so all together do nothing else; what
         # they do to whole calls and sessions is for guarantees and logs to show.
-        if proof is None or union is None or (taken and not prover.keeps(prover.decided(union.bundle))):
+        if not isinstance(union, Screened) or (taken and prover.lost(prover.decided(union.bundle))):
             continue
         taken.append(candidate)
         together = union.saved
-        found.append(_spared(prover, candidate, screened, proof))
+        found.append(spared(prover, candidate, screened, proof))
     return found, _asked(prover.classes, together)
 
 
-def _spared(prover: Prover, candidate: Candidate, screened: Screened, proof: Proof) -> Proposal:
+def spared(prover: Prover, candidate: Candidate, screened: Screened, proof: Proof) -> Proposal:
+    """Return the proposal of a sentence that spares questions, with what it opens and rests on."""
     analysis = analyse_policy(screened.bundle, prover.world, prover.opa)
     _, opens = UsedClasses(analysis, prover.classes).unused(candidate.rules[0].name)
     own = [prover.classes[number] for number in screened.saved]
@@ -210,8 +219,8 @@ def _tighter(prover: Prover, clauses: Sequence[tuple[Support, Sequence[Candidate
 
 def _narrowed(prover: Prover, candidate: Candidate, support: Support) -> Proposal | None:
     screened = prover.screened([candidate])
-    proof = prover.proof(screened, candidate) if screened is not None else None
-    if screened is None or proof is None or candidate.replaces is None:
+    proof = prover.proof(screened, candidate) if isinstance(screened, Screened) else screened
+    if not isinstance(screened, Screened) or not isinstance(proof, Proof) or candidate.replaces is None:
         return None
     promised = implied(prover.source, candidate)
     now = prover.decided(prover.source.bundle, promised) if promised.entries else ()

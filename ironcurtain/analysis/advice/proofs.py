@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ironcurtain.analysis.advice.candidates import Candidate, changed
 from ironcurtain.analysis.advice.report import Proof
-from ironcurtain.analysis.advice.usage import CallClass, ReplayerOf
+from ironcurtain.analysis.advice.usage import DAY, CallClass, ReplayerOf
 from ironcurtain.analysis.diff.difference import difference
 from ironcurtain.analysis.diff.report import Change
 from ironcurtain.analysis.guarantees.guarantees import check_guarantees
@@ -20,9 +20,16 @@ from ironcurtain.model.guarantees import GuaranteeResult, Guarantees
 from ironcurtain.model.scenarios import DescribedWorld
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system.structs import Struct
+from ironcurtain.system.text import visible
 
 ReplayersOf: TypeAlias = Callable[[Bundle], ReplayerOf]
 """Returns, for a bundle, what decides a recorded call where it was recorded."""
+
+
+class Unproved(Struct):
+    """Why a candidate is not proposed, in words that are safe to show."""
+
+    why: str
 
 
 class Screened(Struct):
@@ -59,16 +66,15 @@ class Prover(Struct):
         """The guarantees about the policy as it is."""
         return self.decided(self.source.bundle)
 
-    def screened(self, candidates: Sequence[Candidate]) -> Screened | None:
+    def screened(self, candidates: Sequence[Candidate]) -> Screened | Unproved:
         """Build the policy with some candidates, and hold it against every recorded call.
 
-        Returns:
-            None where it cannot be built, where a call is decided otherwise than it may be, or where nobody
-            can tell how one that matters is decided.
+        Unproved is what cannot be built, where a call is decided otherwise than it may be, or where nobody
+        can tell how one that matters is decided.
         """
         bundle = changed(self.source, candidates)
         if bundle is None:
-            return None
+            return Unproved("No policy can be built with it.")
         loosens = all(candidate.kind == "fewer-questions" for candidate in candidates)
         concerned = {tool for candidate in candidates for tool in candidate.tools}
         saved = set()
@@ -81,24 +87,29 @@ class Prover(Struct):
             if verdict is None and (loosens or record.verdict is Verdict.DENY) and not each.denied:
                 # What is proved over all calls holds of it, too, whatever it was.
                 continue
+            if loosens and each.denied and verdict is Verdict.DENY:
+                # Another policy asked about it; this one denies it with the candidate or without.
+                continue
             if not loosens or each.denied or not is_asked or verdict is not Verdict.ALLOW:
-                return None
+                return Unproved(_objection(each, verdict))
             saved.add(number)
         unknown = frozenset(number for number, verdict in enumerate(verdicts) if verdict is None)
         return Screened(bundle, frozenset(saved), unknown)
 
-    def proof(self, screened: Screened, candidate: Candidate) -> Proof | None:
-        """Prove over all calls that a candidate does what it may, and nothing else; None where that fails."""
+    def proof(self, screened: Screened, candidate: Candidate) -> Proof | Unproved:
+        """Prove over all calls that a candidate does what it may, and nothing else."""
         found = difference(self.source.bundle, screened.bundle, self.world, self.opa, only=candidate.tools)
         if candidate.kind == "fewer-questions":
             is_right = all(map(_is_answered, found.changes))
         else:
             is_right = all(change.direction == "tightened" for change in found.changes)
-        if found.exactness != "exact" or not found.changes or not is_right:
-            return None
+        if found.exactness != "exact":
+            return Unproved("Not every kind of call could be compared.")
+        if not found.changes or not is_right:
+            return Unproved("It changes other decisions than it may, or none.")
         guarantees = self.decided(screened.bundle)
-        if not self.keeps(guarantees):
-            return None
+        if lost := self.lost(guarantees):
+            return Unproved(" ".join(f"The guarantee {visible(e.id)} is {e.status} with it." for e in lost))
         return Proof(
             difference=found,
             guarantees=guarantees,
@@ -107,10 +118,10 @@ class Prover(Struct):
             changed=self._calls(screened.saved),
         )
 
-    def keeps(self, guarantees: Sequence[GuaranteeResult]) -> bool:
-        """Tell whether every guarantee that is proved about the policy as it is is proved here, too."""
+    def lost(self, guarantees: Sequence[GuaranteeResult]) -> list[GuaranteeResult]:
+        """Return the guarantees that are proved about the policy as it is, and not here."""
         proved = {each.id for each in self.demanded if each.status == "proved"}
-        return proved <= {each.id for each in guarantees if each.status == "proved"}
+        return [each for each in guarantees if each.id in proved and each.status != "proved"]
 
     def decided(self, bundle: Bundle, demanded: Guarantees | None = None) -> tuple[GuaranteeResult, ...]:
         """Return what is known of guarantees, or else of those of the project, about a bundle."""
@@ -134,6 +145,16 @@ class Prover(Struct):
             replayed = replayer.replay([self.classes[number].example for number in numbers])
             verdicts |= {n: each.verdict for n, each in zip(numbers, replayed, strict=True)}
         return [verdicts[number] for number in range(len(self.classes))]
+
+
+def _objection(each: CallClass, verdict: Verdict | None) -> str:
+    """Return what a recorded call says against a candidate that decides it so."""
+    call = f"{visible(each.example.id)} of {each.last[:DAY]}"
+    if verdict is None:
+        return f"Nobody can tell what it does to the call {call}, whose record does not hold enough."
+    if each.denied:
+        return f"A person denied the call {call}, which it would allow."
+    return f"The call {call} would be decided {verdict}."
 
 
 def _is_answered(change: Change) -> bool:

@@ -21,14 +21,15 @@ from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
-from ironcurtain.system.structs import Struct
+from ironcurtain.system.structs import Struct, replace
 
 _MAX_PLACES = 5
 _MIN_IN_PLACE = 3
 """Different files or addresses that make a place; of fewer each is named itself."""
 _COMMANDS = frozenset({"command", "cmd", "script", "code", "sql", "query", "expression", "program", "args"})
 _CHECKED = "a person is told to check a sentence there that no rule can test"
-_NO_PLACE = "what was approved lies in no place that a sentence could name"
+_NO_RULE = "no rule of the policy asks about it, so no sentence can answer"
+_NO_PLACE = "what was asked about lies in no place that a sentence could name"
 _Places: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 _Union: TypeAlias = dict[str, frozenset[str]]
 _Pins: TypeAlias = tuple[tuple[str, JsonValue], ...]
@@ -72,6 +73,11 @@ class _Group(Struct):
     roles: tuple[str, ...]
     pinned: tuple[str, ...]
 
+    @classmethod
+    def of(cls, kind: _Kind) -> _Group:
+        roles = tuple(role for role, _ in kind.places)
+        return cls(kind.rules, kind.server, roles, tuple(name for name, _ in kind.pins))
+
 
 class ApprovedCalls:
     """The calls that people approved, as sentences would name them.
@@ -93,19 +99,15 @@ class ApprovedCalls:
         approval = record.approval
         if record.verdict is not Verdict.ESCALATE or approval is None or approval.state != "approved":
             return
-        asked = [each for each in record.subjects if each.verdict is Verdict.ESCALATE]
-        if not asked or any(each.rule not in self._rules for each in asked):
-            return
-        kind = None if approval.checks else self._kind(record, asked)
-        if kind is None:
-            reason = _CHECKED if approval.checks else _NO_PLACE
-            self.left_out[reason] = self.left_out.get(reason, 0) + 1
+        kind = self._kind(record)
+        if isinstance(kind, str):
+            self.left_out[kind] = self.left_out.get(kind, 0) + 1
             return
         answers = self._kinds.setdefault(kind, _Answers())
         request = f"{log}/{approval.request or record.id}"
         answers.requests.add(request)
         if len(answers.exact) <= _MIN_IN_PLACE:
-            exact = self._places(asked, kind.rules, exact=True)
+            exact = self._places(_asked(record), kind.rules, exact=True)
             answers.exact.setdefault(exact, set()).add(request)
         answers.amounts.add(record, [self._rules[name].if_ for name in kind.rules])
 
@@ -113,26 +115,56 @@ class ApprovedCalls:
         """Return rules to try, those that rest on most answers first."""
         groups: dict[_Group, dict[_Kind, _Answers]] = {}
         for kind, answers in self._kinds.items():
-            roles = tuple(role for role, _ in kind.places)
-            pinned = tuple(name for name, _ in kind.pins)
-            groups.setdefault(_Group(kind.rules, kind.server, roles, pinned), {})[kind] = answers
+            groups.setdefault(_Group.of(kind), {})[kind] = answers
         found: dict[str, Candidate] = {}
         for group, kinds in groups.items():
             for named, places, is_wide in self._choices(group, kinds):
                 made = self._candidate(group, named, places, is_wide=is_wide)
-                if made is not None and self._source.accepts(made.rules, {}):
+                if made is not None and made.answers >= MIN_ANSWERS:
                     found.setdefault(made.rules[0].name, made)
         return sorted(found.values(), key=lambda each: (-each.answers, each.breadth, each.rules[0].name))
 
+    def answering(self, record: DecisionRecord) -> list[Candidate] | str:
+        """Return rules that would answer one call: of the thing itself, and of the place that it is in.
+
+        How many answers of people such a rule rests on does not matter here: a person asks for it.
+
+        Returns:
+            Else why no sentence can.
+        """
+        kind = self._kind(record)
+        if isinstance(kind, str):
+            return kind
+        given = self._kinds.get(kind, _Answers())
+        given.amounts.add(record, [self._rules[name].if_ for name in kind.rules])
+        self._kinds[kind] = given
+        exact = self._places(_asked(record), kind.rules, exact=True)
+        group = _Group.of(kind)
+        return [
+            replace(made, answers=len(requests))
+            for places, requests in {
+                exact: given.exact.get(exact, set()),
+                kind.places: given.requests,
+            }.items()
+            if places is not None
+            and (made := self._candidate(group, [kind], _union([places]), is_wide=False)) is not None
+        ] or _NO_PLACE
+
     # -- one call ------------------------------------------------------------------------------
 
-    def _kind(self, record: DecisionRecord, asked: Sequence[ResourceRecord]) -> _Kind | None:
+    def _kind(self, record: DecisionRecord) -> _Kind | str:
+        """Return a call as a sentence would name it; else why none can."""
+        asked = _asked(record)
+        if not asked or any(each.rule not in self._rules for each in asked):
+            return _NO_RULE
+        if record.approval is not None and record.approval.checks:
+            return _CHECKED
         tool = self._source.content.tools.get((record.server, record.tool))
         rules = tuple(sorted({each.rule for each in asked}, key=self._order.__getitem__))
         pins = self._pins(record, tool) if tool is not None else None
         places = self._places(asked, rules)
         if pins is None or places is None:
-            return None
+            return _NO_PLACE
         return _Kind(rules, record.server, record.tool, places, pins)
 
     def _places(
@@ -217,7 +249,7 @@ class ApprovedCalls:
     ) -> Candidate | None:
         requests = {request for kind in kinds for request in self._kinds[kind].requests}
         bounds = bounds_of([self._kinds[kind].amounts for kind in kinds])
-        if len(requests) < MIN_ANSWERS or bounds is None:
+        if bounds is None:
             return None
         asking = [self._rules[name] for name in group.rules]
         tools = sorted({kind.tool for kind in kinds})
@@ -236,6 +268,8 @@ class ApprovedCalls:
             )
         )
         breadth = (len(places) == 0, sum(map(len, places.values())), len(tools))
+        if not self._source.accepts([rule], {}):
+            return None
         return Candidate(
             kind="fewer-questions",
             rules=(rule,),
@@ -245,6 +279,10 @@ class ApprovedCalls:
             is_wide=is_wide,
             breadth=breadth,
         )
+
+
+def _asked(record: DecisionRecord) -> list[ResourceRecord]:
+    return [each for each in record.subjects if each.verdict is Verdict.ESCALATE]
 
 
 def _properties(tool: ToolAnnotation) -> dict[str, JsonValue]:

@@ -7,10 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from ironcurtain.analysis.diff.report import Difference
+from ironcurtain.enforcement.approvals.messages import RequestId
+from ironcurtain.enforcement.audit.record_types import RecordedApprovalState
 from ironcurtain.model.guarantees import GuaranteeResult
 from ironcurtain.model.policy import Rule
 from ironcurtain.model.verdict import Verdict
-from ironcurtain.system.frozen import Frozen
+from ironcurtain.system.frozen import Frozen, is_empty
 
 
 class PermittedClass(Frozen):
@@ -113,10 +115,32 @@ class Proposal(Frozen):
     proof: Proof
 
 
-class Advice(Frozen):
-    """What logs say about a policy.
+class Asking(Frozen):
+    """A request that waits for a person, and the sentence that asks.
 
     Attributes:
+        clause: The id of that sentence; None where the rule has none.
+        source: Where it stands, as `FILE:LINE`; empty where the policy does not say, or has other words.
+        before: How past requests about this tool ended that the same sentence asked, or the same rule where
+            there is none.
+    """
+
+    request: RequestId
+    server: str
+    tool: str
+    rule: str
+    reason: str
+    clause: str | None
+    clause_text: str | None
+    source: str = ""
+    before: dict[RecordedApprovalState, int] = Field(default_factory=dict)
+
+
+class Advice(Frozen):
+    """What logs say about a policy, or about one request that waits for a person.
+
+    Attributes:
+        asking: The request; None where it is about the policy.
         logs: The names of the logs.
         calls: How many calls they hold; `days` on so many days.
         questions: How many of these a person had to be asked about.
@@ -126,11 +150,12 @@ class Advice(Frozen):
     """
 
     format: Literal["ironcurtain/advice/v1"] = "ironcurtain/advice/v1"
+    asking: Asking | None = Field(default=None, exclude_if=is_empty)
     revision: str
     logs: tuple[str, ...]
-    calls: int
-    days: int
-    questions: int
+    calls: int = 0
+    days: int = 0
+    questions: int = 0
     saved: int = 0
     unplaced: int = 0
     use: tuple[Use, ...] = ()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ironcurtain.analysis.advice.report import Advice, PermittedClass, Proposal, Use
+from ironcurtain.analysis.advice.report import Advice, Asking, PermittedClass, Proposal, Use
+from ironcurtain.analysis.advice.usage import DAY
 from ironcurtain.analysis.diff.report import text_lines as difference_lines
 from ironcurtain.model.guarantees import GuaranteeResult
 from ironcurtain.system.text import counted, visible
 
-_DAY = len("2026-01-01")
 _THEN = (
     "Nothing was changed, and no model was asked: a template made these sentences of the rules that were "
     "proved. Write one into the constitution and run `ironcurtain compile`; what it means is what "
@@ -19,8 +19,42 @@ _THEN = (
 
 def text_lines(advice: Advice) -> Iterator[str]:
     """Yield advice as plain text."""
+    if advice.asking is not None:
+        yield from _asking_lines(advice.asking)
     days, questions = counted(advice.days, "day"), counted(advice.questions, "question")
-    yield f"{counted(advice.calls, 'call')} on {days}, {questions} ({', '.join(map(visible, advice.logs))})"
+    if advice.logs:
+        logs = ", ".join(map(visible, advice.logs))
+        yield f"{counted(advice.calls, 'call')} on {days}, {questions} ({logs})"
+    yield from _instead_lines(advice) if advice.asking is not None else _policy_lines(advice, questions)
+    if advice.notes:
+        yield ""
+        yield from advice.notes
+    if advice.proposals:
+        yield ""
+        yield _THEN
+
+
+def _asking_lines(asking: Asking) -> Iterator[str]:
+    yield f"request {asking.request}: {visible(f'{asking.server}/{asking.tool}')}"
+    yield f"  why: {visible(asking.reason)}"
+    yield f"  rule: {visible(asking.rule)}"
+    if asking.clause is not None:
+        source = f" ({visible(asking.source)})" if asking.source else ""
+        yield f"  {visible(asking.clause)}{source}: {visible(asking.clause_text or '')}"
+    else:
+        yield "  no sentence of the constitution is known to ask, so a new one may not end the question"
+    ended = ", ".join(f"{number:,} {state}" for state, number in asking.before.items())
+    yield f"  asked before: {counted(sum(asking.before.values()), 'request')}{ended and f': {ended}'}"
+
+
+def _instead_lines(advice: Advice) -> Iterator[str]:
+    yield ""
+    yield f"Instead of being asked always: {counted(len(advice.proposals), 'sentence')} to choose from"
+    for proposal in advice.proposals:
+        yield from _proposal_lines(proposal)
+
+
+def _policy_lines(advice: Advice, questions: str) -> Iterator[str]:
     yield ""
     yield "Used of what is permitted:"
     for use in advice.use:
@@ -37,12 +71,6 @@ def text_lines(advice: Advice) -> Iterator[str]:
     yield f"Tighter sentences: {len(tighter)}"
     for proposal in tighter:
         yield from _proposal_lines(proposal)
-    if advice.notes:
-        yield ""
-        yield from advice.notes
-    if advice.proposals:
-        yield ""
-        yield _THEN
 
 
 def _use_lines(use: Use) -> Iterator[str]:
@@ -53,7 +81,7 @@ def _use_lines(use: Use) -> Iterator[str]:
     if use.last is not None:
         more = f" and {use.others} more" if use.others else ""
         callers = ", ".join(visible(caller) or "nobody named" for caller in use.callers)
-        yield f"      last {use.last[:_DAY]}, for {callers}{more}"
+        yield f"      last {use.last[:DAY]}, for {callers}{more}"
     for each in use.unused:
         yield f"      never used: {class_words(each)}"
 
@@ -77,7 +105,7 @@ def _proposal_lines(proposal: Proposal) -> Iterator[str]:
         yield f"    saves {counted(proposal.saves, 'question')}"
         yield from (f"    opens, though nobody asked: {class_words(each)}" for each in proposal.opens)
         if not proposal.opens:
-            yield "    opens no class beyond those that were asked about"
+            yield "    opens no class of which no call was asked about"
     yield f"    replay: {_replayed(proposal)}"
     yield from (f"    {line}" for line in _guarantee_lines(proposal.proof.guarantees, proposal.guarantees))
     yield "    diff:"

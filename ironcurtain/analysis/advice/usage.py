@@ -20,7 +20,8 @@ LoggedCalls: TypeAlias = Iterable[tuple[str, DecisionRecord]]
 ReplayerOf: TypeAlias = Callable[[DecisionRecord], Replayer]
 """Returns what decides a recorded call where it was recorded."""
 
-_DAY = len("2026-01-01")
+DAY = len("2026-01-01")
+"""Of a recorded time, the part that is its day."""
 
 
 @dataclass(eq=False)
@@ -54,7 +55,7 @@ class CallClass:
         self.denied += is_denied(record)
         self.first = min(self.first or record.time, record.time)
         self.last = max(self.last, record.time)
-        self.days.add(record.time[:_DAY])
+        self.days.add(record.time[:DAY])
         self.callers.add(caller_of(record))
 
     @property

@@ -18,7 +18,7 @@ def print_json(value: Frozen | JsonSource) -> None:
 
     from ironcurtain.system import json_text
 
-    document = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    document = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
     click.echo(json_text.pretty(document), nl=False)
 
 

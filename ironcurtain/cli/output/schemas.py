@@ -35,7 +35,6 @@ from ironcurtain.compiler.verify.report import Verification
 from ironcurtain.decision.agent_view import AgentView
 from ironcurtain.decision.roles import Registry
 from ironcurtain.enforcement.approvals.messages import ApprovalNotice, Approvals, SealedAnswer, SealedRequest
-from ironcurtain.enforcement.audit.always import AlwaysPreview
 from ironcurtain.enforcement.audit.record_types import AuditVerification, Head, Line
 from ironcurtain.enforcement.audit.summary import AuditEntry, AuditReport, AuditStats
 from ironcurtain.enforcement.facts.memory_report import SessionState
@@ -80,7 +79,6 @@ SCHEMAS: dict[str, Callable[[], JsonValue]] = {
     "agent-view": _of(AgentView),
     "annotations": _written(Annotations),
     "answer": _of(Answer),
-    "approval-always": _of(AlwaysPreview),
     "approval-answer": _of(SealedAnswer),
     "approval-notice": _of(ApprovalNotice),
     "approval-request": _of(SealedRequest),

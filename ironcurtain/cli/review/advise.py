@@ -59,7 +59,7 @@ def command(
     if not audit:
         raise UsageError("no audit log is given", hint="Name at least one: --audit LOG.")
     policy = read_policy(bundle, None, scenarios, **trust)
-    demanded = policy.beside(guarantees, "guarantees.yaml", Guarantees)
+    demanded = policy.beside(guarantees, policy.project.settings.guarantees, Guarantees)
     engine = opa_command(opa)
     logs = logs_of(audit, directory=directory, key=key, home=home, sandbox=sandbox, opa=engine)
     advice = advise(policy.bundle, policy.world, engine, demanded, logs)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 import click
 from click.core import ParameterSource
 
-from ironcurtain.cli.options.options import FORMAT
+from ironcurtain.cli.options.options import FORMAT, TrustOptions
 from ironcurtain.cli.output.results import print_json
 from ironcurtain.errors import Exit, UsageError
 from ironcurtain.system.text import quoted, visible
@@ -128,34 +128,39 @@ def show(*, id_: str, directory: str | None, key: str | None, format_: str) -> E
 
 @command.command()
 @_ID
-@click.option("--bundle", metavar="B", help="The policy that asks, to tell where its sentence stands.")
+@click.option("--bundle", metavar="B", help="The policy that asks; without it no sentence is proposed.")
 @click.option("--audit", metavar="DIR", help="The audit logs' directory (default: ~/.ironcurtain/audit).")
 @place
 @FORMAT
 def always(
     *, id_: str, bundle: str | None, audit: str | None, directory: str | None, key: str | None, format_: str
 ) -> Exit:
-    """Show what to change instead of answering the request ID always, and what was answered before.
+    """Propose sentences instead of answering the request ID always, each proved as by `ironcurtain advise`.
 
-    It grants nothing. It shows the sentence that asks, where it stands, and the past requests of the same
-    tool that it asked about, with what became of them. A narrower change matches fewer of these.
+    It grants nothing. It shows the sentence that asks, where it stands, how past requests of the same tool
+    that it asked about ended, and sentences that would answer this one.
 
     \b
     Example:
       ironcurtain approvals always 3f2a --bundle generated/bundle
 
     \b
-    Exit: 0 shown, 1 it is gone or cannot be trusted, 2 wrong id, directory, key or bundle,
-    3 the bundle cannot be used.
+    Exit: 0 shown, with sentences or none, 1 it is gone or cannot be trusted, 2 wrong id, directory, key or
+    bundle, 3 the bundle cannot be used, or no engine.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.run.approvals_always import print_preview
+    from ironcurtain.analysis.advice.text import text_lines
+    from ironcurtain.cli.output.results import print_result
+    from ironcurtain.cli.run.approvals_always import advice_on
+    from ironcurtain.enforcement.audit.log_paths import audit_directory
 
     with ExitStack() as stack:
         inbox = _inbox(stack, directory, key)
         status = _find(inbox, id_)
     if status is None or status.request is None:
         return _gone(id_, status)
-    print_preview(status.request, bundle, audit, format_, width=_size(sys.stdout).columns)
+    trust = TrustOptions(expect_revision=None, verify_key=None, min_serial=None)
+    advice = advice_on(status.request, bundle, Path(audit) if audit else audit_directory(), **trust)
+    print_result(advice, text_lines(advice), format_)
     return Exit.YES
 
 

@@ -1,43 +1,45 @@
-"""What `ironcurtain approvals always` prints of a request that waits."""
+"""What `ironcurtain approvals always` and its page say of a request that waits."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Unpack
 
-import click
-
-from ironcurtain.bundle.content import PolicyContent
-from ironcurtain.bundle.opening import Trust, open_bundle
-from ironcurtain.cli.output.results import print_json
-from ironcurtain.enforcement.approvals.describe import in_lines
+from ironcurtain.analysis.advice.always import always, without_policy
+from ironcurtain.analysis.advice.report import Advice
+from ironcurtain.cli.options.options import TrustOptions
+from ironcurtain.cli.review.logged_calls import logs_of
+from ironcurtain.cli.review.policy_argument import opa_command, read_policy
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
-from ironcurtain.enforcement.audit.always import parts_of_preview, preview, sentence_place
-from ironcurtain.enforcement.audit.log_paths import audit_directory
-from ironcurtain.enforcement.audit.recent import RecentRecords
+from ironcurtain.enforcement.audit.log_paths import all_logs
+from ironcurtain.errors import AuditError, FileError
+from ironcurtain.model.guarantees import Guarantees
 
 
-def print_preview(
-    request: ApprovalRequest, bundle: str | None, audit: str | None, format_: str, *, width: int
-) -> None:
-    """Print the sentence that asks, where it stands, and the past requests that it asked about.
-
-    Args:
-        request: The request.
-        bundle: The policy that tells where the sentence stands, if one is named.
-        audit: The directory of the audit logs; None for the user's own.
-        format_: `text` or `json`.
-        width: The terminal's columns.
+def advice_on(
+    request: ApprovalRequest,
+    bundle: str | None,
+    audit: Path,
+    *,
+    home: str | None = None,
+    opa: str | None = None,
+    **trust: Unpack[TrustOptions],
+) -> Advice:
+    """Return sentences that would answer a request, from a policy and the logs of a directory.
 
     Raises:
-        IronCurtainError: If the policy is not there, or cannot be used.
-        OSError: If a log cannot be read.
+        IronCurtainError: If the policy is not there, cannot be used or cannot be examined, or OPA fails.
     """
-    logs = RecentRecords(Path(audit) if audit else audit_directory())
-    records = logs.records()
-    content = PolicyContent.of(open_bundle(Path(bundle), Trust())) if bundle else None
-    source = sentence_place(content, request) if content is not None else ""
-    shown = preview(request, records, source=source, problems=logs.troubles)
-    if format_ == "json":
-        print_json(shown)
-    else:
-        click.echo(in_lines(f"request {shown.request}", parts_of_preview(shown), width), nl=False)
+    engine = opa_command(opa)
+    read = partial(logs_of, directory=str(audit), key=None, home=home, sandbox=None, opa=engine)
+    policy = read_policy(bundle, None, None, **trust) if bundle is not None else None
+    guarantees = policy.beside(None, policy.project.settings.guarantees, Guarantees) if policy else None
+    try:
+        logs = read(all_logs(audit))
+        if policy is None:
+            return without_policy(request, logs, "No policy is named; --bundle names it.")
+        return always(request, policy.bundle, policy.world, engine, guarantees, logs)
+    except (AuditError, FileError) as error:
+        # What people denied may be missing, so nothing may be proposed.
+        return without_policy(request, read(()), f"{error}.")

@@ -88,10 +88,10 @@ def command(
     import anyio
 
     from ironcurtain.cli.run.web_policy import (
+        advice_for,
         approvals_text,
         check_named,
         comparison_of,
-        place_in,
         playground_of,
         policy_of,
     )
@@ -108,7 +108,8 @@ def command(
     waiting = WaitingApprovals(
         Path(directory) if directory else usual_directory, Path(key) if key else usual_key
     )
-    records = RecentRecords(Path(audit) if audit else audit_directory())
+    logs = Path(audit) if audit else audit_directory()
+    records = RecentRecords(logs)
     if audit is not None and records.missing:
         click.echo(f"note: there is no directory {records.missing} yet, so no decisions are shown", err=True)
     explain = partial(_explain, bundle, deployment) if bundle is not None else None
@@ -116,9 +117,9 @@ def command(
     comparison = comparison_of(bundle, against, deployment) if bundle and against else None
     passkeys = _passkeys(Path(key) if key else usual_key) if confirm else None
     playground = playground_of(bundle, against, deployment) if bundle is not None else None
-    place = partial(place_in, bundle, deployment) if bundle is not None else None
+    advice = partial(advice_for, bundle, logs, deployment)
     shown = PageSources(
-        waiting, records, explain, policy, comparison, approvals_text, passkeys, playground, place
+        waiting, records, advice, explain, policy, comparison, approvals_text, passkeys, playground
     )
     anyio.run(serve, shown, port, click.echo)
     return Exit.YES

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 
+from ironcurtain.analysis.advice.report import Advice
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.analysis.findings.waivers import Waivers
 from ironcurtain.bundle.archive import Bundle
@@ -21,8 +22,8 @@ from ironcurtain.cli.review.policy_argument import (
     project_of,
     read_policy,
 )
+from ironcurtain.cli.run.approvals_always import advice_on
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
-from ironcurtain.enforcement.audit.always import sentence_place
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.gate.change_approvals import draft, with_approvals
 from ironcurtain.integrations.gate.git import Commit
@@ -64,14 +65,14 @@ def playground_of(bundle: str, against: str | None, options: PolicyOptions) -> O
     return OpenPlayground(partial(_state, bundle, against), partial(opened, bundle, against, options))
 
 
-def place_in(bundle: str, options: PolicyOptions, request: ApprovalRequest) -> str:
-    """Return where the sentence that asks stands in a policy, as `FILE:LINE`; nothing where it is not there.
+def advice_for(bundle: str | None, audit: Path, options: PolicyOptions, request: ApprovalRequest) -> Advice:
+    """Return what `ironcurtain approvals always` says of a request.
 
     Raises:
-        IronCurtainError: If the policy is not there, or cannot be trusted.
+        IronCurtainError: If the policy is not there, cannot be trusted or cannot be examined.
     """
-    content = PolicyContent.of(open_bundle(Path(bundle), Trust.of(**_trust(options))))
-    return sentence_place(content, request)
+    home, opa = options["home"], options["opa"]
+    return advice_on(request, bundle, audit, home=home, opa=opa, **_trust(options))
 
 
 def opened(bundle: str, against: str | None, options: PolicyOptions) -> Playground:

@@ -83,6 +83,12 @@ def logs_in(directory: Path) -> list[Path]:
     return [p for p in directory.glob(f"*{SUFFIX}") if _SESSION.fullmatch(p.name.removesuffix(SUFFIX))]
 
 
+def all_logs(directory: Path) -> list[str]:
+    """Return the names of the logs of a directory, also of those of which the head alone is left."""
+    places = [*logs_in(directory), *(directory / "heads").glob("*.json")]
+    return sorted({place.stem for place in places})
+
+
 def find_log(named: str | None, directory: Path, head: Path | None = None) -> LogPaths:
     """Return the log that somebody means: a path, the name of a session, or None for the newest.
 

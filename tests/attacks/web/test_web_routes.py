@@ -37,7 +37,8 @@ EVIL = "http://evil.example"
 def routes() -> list[tuple[str, str]]:
     """Return the method and an address of every route of the application."""
     nowhere = Path("/nonexistent")
-    shown = PageSources(WaitingApprovals(nowhere, nowhere), RecentRecords(nowhere))
+    waiting, records = WaitingApprovals(nowhere, nowhere), RecentRecords(nowhere)
+    shown = PageSources(waiting, records, lambda _: pytest.fail("it is asked"))
     found = unguarded_pages(Access(), shown, lambda: None, print).routes
     return [
         (method, each.path.replace("{session}", "work").replace("{id}", "0123456789abcdef"))

@@ -16,14 +16,14 @@ from playwright.sync_api import Browser, Page, Route, expect
 from support.deployments.proxied import Place, text_of, wait_for
 from support.people.web import Web, answers, ask, read_to_the_end, web
 from support.records.approvals import inbox_of, written
-from support.records.audited import decided, write_decisions
+from support.records.sessions import RULES, make_session, request_of
 from support.services.nodes import free_port
 
 from ironcurtain.enforcement.approvals.approvers import ApproverIdentity
 from ironcurtain.enforcement.approvals.inbox import PersonAnswer
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
-from ironcurtain.enforcement.audit.record_types import Approval, ResourceRecord
-from ironcurtain.model.verdict import Verdict
+from ironcurtain.enforcement.audit.record_types import Sandbox
+from ironcurtain.enforcement.audit.recorder import Observed
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -355,37 +355,26 @@ def test_without_javascript_it_is_read_approved_and_denied(
     assert '"verdict":"denied"' in answers(home)[requests[1].id]
 
 
-def test_always_leads_to_what_was_asked_before_and_grants_nothing(
-    chromium: Browser, running: Web, home: Path
-) -> None:
-    request = written("/srv/now.txt")
+def test_always_leads_to_sentences_and_grants_nothing(chromium: Browser, home: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:  # Playwright keeps an event loop in the thread of the test
+        session = pool.submit(make_session, tmp_path / "session").result()
+        seen = Observed(sandbox=Sandbox(directory=str(session.root / "box")))
+        pool.submit(partial(session.record, "one", ["work/b.txt"], observed=seen)).result()
+    request = request_of(session, "work/new.txt", "one")
     ask(home, request)
-    subject = ResourceRecord(
-        at="/path", role="write-path", value=HOSTILE, verdict=Verdict.ESCALATE, rule="ask-write"
-    )
-    record = decided(
-        1,
-        tool=request.tool,
-        rule=request.rule,
-        clause=None,
-        verdict=Verdict.ESCALATE,
-        subjects=(subject,),
-        approval=Approval(state="denied", request="a" * 16, approver="ann", verdict=Verdict.DENY),
-        forwarded=False,
-    )
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(partial(write_decisions, home / ".ironcurtain" / "audit", record)).result()
-    page = chromium.new_context(java_script_enabled=False).new_page()
-    running.enter(page, has_script=False)
-    page.locator(f"#to-{request.id}").click()
-    page.locator("#always").focus()
-    page.keyboard.press("Enter")
-    shown = page.get_by_role("region", name="What asks, and what it asked before")
-    expect(shown).to_contain_text("1 request since 2026-01-01 00:00 UTC: 1 denied")
-    expect(shown).to_contain_text(f'denied by "ann": write-path "{SHOWN}"')
-    expect(page.locator("form[action*='/approvals']")).to_have_count(0)
-    page.get_by_role("link", name="Back to the request").click()
-    expect(page.locator("#state")).to_contain_text("It waits for your answer")
+    options = ("--audit", str(session.audit), "--home", str(session.home))
+    with web(home, "--bundle", session.bundle(RULES), *options) as running:
+        page = chromium.new_context(java_script_enabled=False).new_page()
+        running.enter(page, has_script=False)
+        page.locator(f"#to-{request.id}").click()
+        page.locator("#always").focus()
+        page.keyboard.press("Enter")
+        shown = page.get_by_role("region", name="What asks, and sentences that would answer")
+        expect(shown).to_contain_text("asked before: 1 request: 1 approved", timeout=120_000)
+        expect(shown).to_contain_text("without approval where every read-path lies in `~/work/new.txt`.")
+        expect(page.locator("form[action*='/approvals']")).to_have_count(0)
+        page.get_by_role("link", name="Back to the request").click()
+        expect(page.locator("#state")).to_contain_text("It waits for your answer")
     assert answers(home) == {}
 
 

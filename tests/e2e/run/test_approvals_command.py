@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import anyio
 import pytest
@@ -26,13 +26,14 @@ from e2e.program import PROGRAM, ROOT, Ended, Inside, assert_clear, environment
 from fixtures import asking_program
 from jsonschema import Draft202012Validator
 from support.projects.policies import write_bundle
-from support.records.approvals import RULES, WRITE, Rendezvous, written
-from support.records.audited import decided, write_decisions
+from support.records.approvals import RULES as ASK_WRITE
+from support.records.approvals import WRITE, Rendezvous, written
+from support.records.sessions import RULES, Session, make_session, request_of
 
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
 from ironcurtain.enforcement.approvals.request import Clock
-from ironcurtain.enforcement.audit.record_types import Approval, DecisionRecord, ResourceRecord
-from ironcurtain.model.verdict import Verdict
+from ironcurtain.enforcement.audit.record_types import Sandbox
+from ironcurtain.enforcement.audit.recorder import Observed
 
 LIMIT = 300.0
 
@@ -163,82 +164,73 @@ def test_a_directory_that_cannot_be_trusted(approvals: Approvals, place: Rendezv
 # -- always ------------------------------------------------------------------------------------
 
 
-UNTIL = datetime(2026, 1, 1, 8, tzinfo=UTC)
-
-
 def by_sentence() -> ApprovalRequest:
     return written("/srv/now.txt").model_copy(update={"clause": "C1", "clause_text": "Ask before writing."})
 
 
-def past(number: int, request: str | None, state: str, **more: Any) -> DecisionRecord:
-    """Return the record of a call of the tool that `written` asks about."""
-    value = more.pop("value", f"/srv/{number}.txt")
-    subject = ResourceRecord(
-        at="/path", role="write-path", value=value, verdict=Verdict.ESCALATE, rule="ask-write"
-    )
-    approval = {"state": state, "request": request, "approver": "ann", "verdict": Verdict.DENY}
-    plain = {
-        "time": f"2026-01-01T00:{number:02d}:00.000000Z",
-        "tool": "write_file",
-        "rule": "ask-write",
-        "verdict": Verdict.ESCALATE,
-        "subjects": (subject,),
-        "approval": Approval.model_validate(approval | more.pop("approval", {})),
-        "forwarded": state == "approved",
-    }
-    return decided(number, **(plain | more))
+@pytest.fixture
+def session(tmp_path: Path, inside: Inside) -> Session:
+    made = make_session(tmp_path / "session")
+    inside.monkeypatch.setenv("HOME", str(made.home))
+    read = [f"work/{name}.txt" for name in ("b", "c", "d", "deep/e")]
+    made.record("one", read, observed=Observed(sandbox=Sandbox(directory=str(made.root / "box"))))
+    return made
 
 
-def test_always_tells_what_was_asked_before_and_grants_nothing(
-    approvals: Approvals, place: Rendezvous, tmp_path: Path
+def test_always_proposes_sentences_and_grants_nothing(
+    approvals: Approvals, place: Rendezvous, session: Session
 ) -> None:
-    request = by_sentence()
+    request = request_of(session, "work/new.txt", "one")
     asked(place, request)
-    write_decisions(
-        tmp_path / "logs",
-        past(1, "a" * 16, "pending"),
-        past(2, "a" * 16, "approved", approval={"scope": "session"}),
-        past(3, "a" * 16, "approved", approval={"scope": "session", "until": UNTIL}),
-        past(4, "b" * 16, "denied", value="/srv/\x1b[2J\u202ehidden"),
-        past(5, None, "no-approver", approval={"approver": None}, value=None),
-        past(6, request.id, "pending"),
-        past(7, "c" * 16, "approved", tool="remove"),
-        past(8, "d" * 16, "approved", clause="other"),
-        decided(9, tool="write_file"),
-    )
     before = place.names()
-    ended = approvals("always", request.id[:6], "--audit", str(tmp_path / "logs"))
-    assert ended.code == 0
-    whole = ended.out.replace("\n    : ", "")
-    assert "3 requests since 2026-01-01 00:01 UTC: " in " ".join(ended.out.split())
-    assert r'2026-01-01 00:04 UTC denied by "ann": write-path "/srv/\x1b[2J\u202ehidden"' in whole
-    assert "\x1b" not in ended.out
-    assert '00:01 UTC approved for the session until 2026-01-01 08:00 UTC by "ann", 2 calls sent' in whole
-    assert "(not in the log)" in ended.out
-    assert "not what a change would match" in " ".join(ended.out.split())
-    options = ("--audit", str(tmp_path / "logs"), "--format", "json")
-    shown = json.loads(approvals("always", request.id, *options).out)
-    schema = json.loads((ROOT / "schemas/approval-always.json").read_text())
-    Draft202012Validator(schema).validate(shown)
-    assert shown["states"] == {"approved": 1, "denied": 1, "no-approver": 1}
-    assert [each["id"] for each in shown["past"]] == ["d000005", "b" * 16, "a" * 16]
-    assert [each["calls"] for each in shown["past"]] == [0, 0, 2]
-    assert shown["past"][2]["resources"] == [{"role": "write-path", "value": "/srv/1.txt"}]
+    options = ("--audit", str(session.audit), "--bundle", session.bundle(RULES))
+    ended = approvals("always", request.id[:6], *options)
+    assert (ended.code, ended.err) == (0, "")
+    may = "> The agent may use `read` of `files` without approval where every read-path lies in"
+    for line in (
+        f"request {request.id}: files/read",
+        "asked before: 4 requests: 4 approved",
+        "Instead of being asked always: 2 sentences to choose from",
+        f"{may} `~/work/new.txt`.",
+        f"{may} `~/work`.",
+        "rests on 1 call on 1 day for 1 caller",
+        "rests on 5 calls on 1 day for 1 caller, 3 answers",
+        "opens no class of which no call was asked about",
+        "read-path in ~/work: escalate → allow for files/read",
+        "one was read without its key",
+        "Nothing was changed",
+    ):
+        assert line in ended.out
+    shown = json.loads(approvals("always", request.id, *options, "--format", "json").out)
+    Draft202012Validator(json.loads((ROOT / "schemas/advice.json").read_text())).validate(shown)
+    assert shown["asking"]["before"] == {"approved": 4}
+    assert [each["saves"] for each in shown["proposals"]] == [1, 5]
     assert place.names() == before
     assert json.loads(approvals("list", "--format", "json").out)["requests"][0]["state"] == "pending"
 
 
-def test_always_counts_all_past_requests_and_shows_the_newest(
-    approvals: Approvals, place: Rendezvous, tmp_path: Path
+def test_always_without_a_policy_shows_what_asks(
+    approvals: Approvals, place: Rendezvous, session: Session
 ) -> None:
-    request = by_sentence()
+    request = request_of(session, "work/new.txt", "one")
     asked(place, request)
-    write_decisions(tmp_path, *(past(number, f"{number:016x}", "approved") for number in range(25)))
-    options = ("--audit", str(tmp_path), "--format", "json")
+    ended = approvals("always", request.id, "--audit", str(session.audit))
+    assert ended.code == 0
+    assert "C1: As said." in ended.out
+    assert "no sentence is proposed: No policy is named" in ended.out
+
+
+@pytest.mark.parametrize(("spoilt", "why"), [("one.jsonl", "was removed"), ("heads/one.json", "head of the")])
+def test_always_proposes_nothing_where_a_denial_may_be_missing(
+    approvals: Approvals, place: Rendezvous, session: Session, spoilt: str, why: str
+) -> None:
+    request = request_of(session, "work/new.txt", "one")
+    asked(place, request)
+    (session.audit / spoilt).unlink()
+    options = ("--audit", str(session.audit), "--bundle", session.bundle(RULES), "--format", "json")
     shown = json.loads(approvals("always", request.id, *options).out)
-    assert (shown["asked"], len(shown["past"])) == (25, 20)
-    assert shown["past"][0]["id"] == f"{24:016x}"
-    assert "and 5 before these" in approvals("always", request.id, "--audit", str(tmp_path)).out
+    assert shown["proposals"] == []
+    assert why in shown["notes"][-1]
 
 
 @pytest.mark.parametrize(
@@ -250,11 +242,10 @@ def test_always_tells_where_the_sentence_stands_that_has_the_same_words(
     request = by_sentence()
     asked(place, request)
     clause = {"id": "C1", "text": text, "source": "constitution.md:7"}
-    bundle = write_bundle(tmp_path, {"s": [WRITE]}, RULES, policy={"clauses": [clause]})
+    bundle = write_bundle(tmp_path, {"s": [WRITE]}, ASK_WRITE, policy={"clauses": [clause]})
     options = ("--audit", str(tmp_path / "none"), "--bundle", str(bundle), "--format", "json")
     shown = json.loads(approvals("always", request.id, *options).out)
-    assert shown["source"] == line
-    assert (shown["asked"], shown["since"], shown["past"]) == (0, None, [])
+    assert (shown["asking"]["source"], shown["asking"]["before"]) == (line, {})
 
 
 def test_always_of_what_is_gone(approvals: Approvals, place: Rendezvous) -> None:

@@ -15,9 +15,11 @@ from ironcurtain.bundle.signing.keys import read_private_key
 from ironcurtain.bundle.signing.signature import sign
 from ironcurtain.compiler.render.assemble import Release, assemble
 from ironcurtain.decision.canonical.this_host import ThisHost
-from ironcurtain.decision.decide import Call, prepare
+from ironcurtain.decision.decide import Call, Prepared, prepare
 from ironcurtain.decision.loaded_policy import Deployment, LoadedPolicy
 from ironcurtain.decision.roles import Registry
+from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.approvals.request import new_request
 from ironcurtain.enforcement.audit.log import AuditLog
 from ironcurtain.enforcement.audit.log_paths import LogPaths, session_log
 from ironcurtain.enforcement.audit.record_types import Approval
@@ -120,6 +122,19 @@ def bundle_of(rules: list[dict[str, Any]], key: Path | None = None) -> Bundle:
         release=Release(engine_version="test"),
     )
     return made if key is None else sign(made, read_private_key(key))
+
+
+def request_of(session: Session, path: str, log: str) -> ApprovalRequest:
+    """Return the request about a read of a path below home that a session under RULES asks a person about."""
+    site = Deployment(home=str(session.home), sandbox=str(session.root / "box"))
+    bundle = bundle_of(RULES)
+    loaded = LoadedPolicy(PolicyContent.of(bundle), site, ThisHost(home=site.home, git_environ={}))
+    ready = prepare(Call("files", "read", {"path": f"~/{path}"}), loaded)
+    decision = decide_prepared({"it": ready}, bundle, loaded, OpaCommand(find()))["it"]
+    annotation = loaded.annotation("files", "read")
+    assert isinstance(ready, Prepared)
+    assert annotation is not None
+    return new_request(decision, ready, annotation, session=log)
 
 
 def record(

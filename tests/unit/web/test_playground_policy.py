@@ -81,7 +81,8 @@ def test_what_nobody_waits_for_any_more_is_given_up_and_the_policy_goes_on(tmp_p
 
 def test_a_browser_that_has_gone_gets_no_explanation(tmp_path: Path) -> None:
     playground = Playground(warm(tmp_path, "allow"), MACHINE)
-    shown = PageSources(WaitingApprovals(tmp_path, tmp_path), RecentRecords(tmp_path))
+    waiting, records = WaitingApprovals(tmp_path, tmp_path), RecentRecords(tmp_path)
+    shown = PageSources(waiting, records, lambda _: pytest.fail("it is asked"))
     shown = replace(shown, playground=OpenPlayground(lambda: "as it is", lambda: playground))
     app = unguarded_pages(Access(), shown, lambda: None, print)
     asked = json.dumps({"server": "s", "tool": "read", "arguments": {"path": "/etc/passwd"}})
