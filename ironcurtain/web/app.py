@@ -29,7 +29,7 @@ from ironcurtain.web.playground import HERE as PLAYGROUND
 from ironcurtain.web.playground import PlaygroundPages
 from ironcurtain.web.playground_policy import OpenPlayground
 from ironcurtain.web.policy import HERE as POLICY
-from ironcurtain.web.policy import PolicyPages
+from ironcurtain.web.policy import OpenLogs, PolicyPages
 from ironcurtain.web.policy_report import PolicyReport
 from ironcurtain.web.rendering import SCRIPT, page, refused, said
 
@@ -87,6 +87,7 @@ class PageSources(Struct):
         approvals: Returns the file that approves what was loosened.
         passkeys: The passkey that each approval asks for; None where none is asked for.
         playground: Decides calls that are tried out; None where no policy was named.
+        logs: Opens all audit logs; None where no policy was named.
     """
 
     waiting: WaitingApprovals
@@ -98,6 +99,7 @@ class PageSources(Struct):
     approvals: ApprovalsText | None = None
     passkeys: Passkeys | None = None
     playground: OpenPlayground | None = None
+    logs: OpenLogs | None = None
 
 
 def make_app(
@@ -123,7 +125,7 @@ def unguarded_pages(
     approvals = ApprovalPages(shown.waiting, shown.records, access, shown.passkeys, shown.always)
     passkey = PasskeyPages(shown.passkeys, told, APPROVALS)
     activity = ActivityPages(shown.records, access, shown.explain)
-    policy = PolicyPages(shown.policy, access)
+    policy = PolicyPages(shown.policy, access, shown.logs)
     playground = PlaygroundPages(shown.playground, shown.records)
     compare = ComparePages(shown.comparison, access, shown.approvals)
     routes = [

@@ -35,6 +35,7 @@ def export(directory: Path, report: PolicyReport, comparison: Comparison | None)
             has_compare=has_compare,
             report=report,
             chosen="",
+            use=None,
             decides=True,
             effects={each.id: report.effects(each.id) for each in report.sentences},
             servers=sorted(matrix.servers),

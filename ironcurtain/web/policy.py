@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ironcurtain.analysis.advice.advise import Logs
+from ironcurtain.analysis.advice.report import Advice
+from ironcurtain.analysis.advice.text import class_words, logs_line
 from ironcurtain.analysis.matrix.witnesses import MatrixCell
-from ironcurtain.errors import EvidenceError
+from ironcurtain.errors import EvidenceError, IronCurtainError
 from ironcurtain.web.access import Access
 from ironcurtain.web.live import changes
 from ironcurtain.web.once_per_state import OncePerState, version_of
 from ironcurtain.web.policy_heat import has_cell, heat_map
 from ironcurtain.web.policy_report import PolicyReport
-from ironcurtain.web.rendering import not_examined, page, refused
+from ironcurtain.web.rendering import not_examined, page, refused, said
 
 HERE = "/policy"
 _MOST_DIGITS = 9
 _NO_SUCH = "The policy has no such sentence or cell."
+
+
+OpenLogs = Callable[[], Logs]
 
 
 class PolicyPages:
@@ -28,10 +35,13 @@ class PolicyPages:
     Args:
         examination: The policy's examination; None where no policy was named.
         access: Who is let in.
+        logs: Opens all audit logs, to show use beside permission.
     """
 
-    def __init__(self, examination: OncePerState[PolicyReport] | None, access: Access) -> None:
-        self._examination, self._access = examination, access
+    def __init__(
+        self, examination: OncePerState[PolicyReport] | None, access: Access, logs: OpenLogs | None
+    ) -> None:
+        self._examination, self._access, self._logs = examination, access, logs
 
     async def shown(self, request: Request) -> Response:
         """Show the sentences, and what one of them causes."""
@@ -69,8 +79,18 @@ class PolicyPages:
             effects={clause: effects} if clause else {},
             servers=servers,
             decides=server in deciding,
+            use=self._use(report) if "use" in asked else None,
+            class_words=class_words,
+            logs_line=logs_line,
             maps=[heat_map(report.matrix, server, clause if server in deciding else "", int(begin))],
         )
+
+    def _use(self, report: PolicyReport) -> Advice | str:
+        """Return what was used, or why nobody can tell; it is read anew each time, for who asks for it."""
+        try:
+            return report.use(self._logs()) if self._logs is not None else "No audit logs are read."
+        except IronCurtainError as error:
+            return said(error)
 
     def _cell(self, request: Request) -> Response:
         report = self._report(request)

@@ -8,6 +8,8 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+from ironcurtain.analysis.advice.advise import Logs, use_of
+from ironcurtain.analysis.advice.report import Advice
 from ironcurtain.analysis.clauses.outcomes import clause_report
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import ClauseOutcome, ClauseReport
@@ -144,6 +146,14 @@ class PolicyReport:
             if each.waiver is None and each.clause not in known
             for line in finding_lines(each)
         )
+
+    def use(self, logs: Logs) -> Advice:
+        """Return what logs used of what the policy permits.
+
+        Raises:
+            AuditError: If a line of a log holds no record that we know.
+        """
+        return use_of(self._files.bundle, self._analysis, logs)
 
     def _sentence(self, found: ClauseOutcome, headings: tuple[tuple[int, str], ...]) -> Sentence:
         clause = found.clause

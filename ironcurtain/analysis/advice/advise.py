@@ -17,7 +17,7 @@ from ironcurtain.analysis.advice.proofs import Prover, ReplayersOf, Screened
 from ironcurtain.analysis.advice.questions import ApprovedCalls
 from ironcurtain.analysis.advice.report import Advice, Proof, Proposal, Support
 from ironcurtain.analysis.advice.usage import CallClass, LoggedCalls, classes_of
-from ironcurtain.analysis.engine.policy_analysis import analyse_policy
+from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_policy
 from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.enforcement.audit.record_types import DecisionRecord
@@ -86,6 +86,37 @@ def advise(
         use=used.use(),
         proposals=tuple(proposals),
         notes=(*logs.notes, *_notes(prover, approved, narrower)),
+    )
+
+
+def use_of(bundle: Bundle, analysis: PolicyAnalysis, logs: Logs) -> Advice:
+    """Return what logs used of what an analysed policy permits; calls that another one decided only count.
+
+    Raises:
+        AuditError: If a line of a log holds no record that we know.
+    """
+    foreign = 0
+
+    def own() -> LoggedCalls:
+        nonlocal foreign
+        for log, record in logs.read():
+            if record.revision == bundle.revision:
+                yield log, record
+            else:
+                foreign += 1
+
+    classes = classes_of(own(), logs.replayers_of(bundle))
+    used = UsedClasses(analysis, classes)
+    others = f"left out: {counted(foreign, 'call')} that another policy decided"
+    return Advice(
+        revision=bundle.revision,
+        logs=logs.names,
+        calls=sum(each.calls for each in classes),
+        days=len({day for each in classes for day in each.days}),
+        questions=sum(each.asked for each in classes),
+        unplaced=used.unplaced,
+        use=used.use(),
+        notes=(*logs.notes, *([others] if foreign else [])),
     )
 
 

@@ -21,17 +21,21 @@ def text_lines(advice: Advice) -> Iterator[str]:
     """Yield advice as plain text."""
     if advice.asking is not None:
         yield from _asking_lines(advice.asking)
-    days, questions = counted(advice.days, "day"), counted(advice.questions, "question")
     if advice.logs:
-        logs = ", ".join(map(visible, advice.logs))
-        yield f"{counted(advice.calls, 'call')} on {days}, {questions} ({logs})"
-    yield from _instead_lines(advice) if advice.asking is not None else _policy_lines(advice, questions)
+        yield logs_line(advice)
+    yield from _instead_lines(advice) if advice.asking is not None else _policy_lines(advice)
     if advice.notes:
         yield ""
         yield from advice.notes
     if advice.proposals:
         yield ""
         yield _THEN
+
+
+def logs_line(advice: Advice) -> str:
+    """Return what the logs are that advice rests on."""
+    days, questions = counted(advice.days, "day"), counted(advice.questions, "question")
+    return f"{counted(advice.calls, 'call')} on {days}, {questions} ({', '.join(map(visible, advice.logs))})"
 
 
 def _asking_lines(asking: Asking) -> Iterator[str]:
@@ -54,7 +58,7 @@ def _instead_lines(advice: Advice) -> Iterator[str]:
         yield from _proposal_lines(proposal)
 
 
-def _policy_lines(advice: Advice, questions: str) -> Iterator[str]:
+def _policy_lines(advice: Advice) -> Iterator[str]:
     yield ""
     yield "Used of what is permitted:"
     for use in advice.use:
@@ -63,7 +67,8 @@ def _policy_lines(advice: Advice, questions: str) -> Iterator[str]:
         yield f"  of no class that was examined: {counted(advice.unplaced, 'call')}"
     fewer = [each for each in advice.proposals if each.kind == "fewer-questions"]
     yield ""
-    yield f"Fewer questions: {counted(len(fewer), 'sentence')}, {advice.saved:,} of {questions} saved"
+    saved = f"{advice.saved:,} of {counted(advice.questions, 'question')} saved"
+    yield f"Fewer questions: {counted(len(fewer), 'sentence')}, {saved}"
     for proposal in fewer:
         yield from _proposal_lines(proposal)
     tighter = [each for each in advice.proposals if each.kind == "tighter"]

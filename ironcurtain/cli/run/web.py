@@ -92,6 +92,7 @@ def command(
         approvals_text,
         check_named,
         comparison_of,
+        logs_in,
         playground_of,
         policy_of,
     )
@@ -118,8 +119,9 @@ def command(
     passkeys = _passkeys(Path(key) if key else usual_key) if confirm else None
     playground = playground_of(bundle, against, deployment) if bundle is not None else None
     advice = partial(advice_for, bundle, logs, deployment)
+    use = partial(logs_in, logs, deployment) if bundle is not None else None
     shown = PageSources(
-        waiting, records, advice, explain, policy, comparison, approvals_text, passkeys, playground
+        waiting, records, advice, explain, policy, comparison, approvals_text, passkeys, playground, use
     )
     anyio.run(serve, shown, port, click.echo)
     return Exit.YES

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 
+from ironcurtain.analysis.advice.advise import Logs
 from ironcurtain.analysis.advice.report import Advice
 from ironcurtain.analysis.diff.report import Difference
 from ironcurtain.analysis.findings.waivers import Waivers
@@ -15,6 +16,7 @@ from ironcurtain.bundle.archive import Bundle
 from ironcurtain.bundle.content import PolicyContent
 from ironcurtain.bundle.opening import Trust, open_bundle
 from ironcurtain.cli.options.options import PolicyOptions, TrustOptions
+from ironcurtain.cli.review.logged_calls import logs_of
 from ironcurtain.cli.review.policy_argument import (
     assumed_scenarios,
     assumed_world,
@@ -24,6 +26,7 @@ from ironcurtain.cli.review.policy_argument import (
 )
 from ironcurtain.cli.run.approvals_always import advice_on
 from ironcurtain.enforcement.approvals.messages import ApprovalRequest
+from ironcurtain.enforcement.audit.log_paths import all_logs
 from ironcurtain.errors import IronCurtainError
 from ironcurtain.integrations.gate.change_approvals import draft, with_approvals
 from ironcurtain.integrations.gate.git import Commit
@@ -73,6 +76,17 @@ def advice_for(bundle: str | None, audit: Path, options: PolicyOptions, request:
     """
     home, opa = options["home"], options["opa"]
     return advice_on(request, bundle, audit, home=home, opa=opa, **_trust(options))
+
+
+def logs_in(audit: Path, options: PolicyOptions) -> Logs:
+    """Return all audit logs of a directory, each call where it was recorded.
+
+    Raises:
+        IronCurtainError: If one is not what was written, or is missing.
+    """
+    engine = opa_command(options["opa"])
+    home = options["home"]
+    return logs_of(all_logs(audit), directory=str(audit), key=None, home=home, sandbox=None, opa=engine)
 
 
 def opened(bundle: str, against: str | None, options: PolicyOptions) -> Playground:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,12 @@ from playwright.sync_api import Browser, Page, expect
 from support.machines.git import git_environment
 from support.people.web import Web, web
 from support.projects.policies import rule, tool, write_bundle
+from support.records.sessions import RULES, Session, make_session
 
 from ironcurtain.analysis.clauses.outcomes_text import outcome_words
 from ironcurtain.analysis.clauses.report import ClauseReport
+from ironcurtain.enforcement.audit.record_types import Sandbox
+from ironcurtain.enforcement.audit.recorder import Observed
 from ironcurtain.integrations.gate.change_approvals import read_approvals
 
 pytestmark = pytest.mark.timeout(600)
@@ -305,3 +310,40 @@ def test_the_files_show_the_same_and_ask_for_nothing(
     expect(shown.get_by_role("heading", name="Loosened: 1")).to_be_visible()
     assert [each.partition("#")[0] for each in asked] == [files[0].as_uri(), files[2].as_uri()]
     context.close()
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    made = make_session(tmp_path_factory.mktemp("session"))
+    seen = Observed(sandbox=Sandbox(directory=str(made.root / "box")))
+    with ThreadPoolExecutor(1) as pool:  # Playwright keeps an event loop in the thread of the test
+        pool.submit(partial(made.record, "one", ["work/b.txt", "work/c.txt"], observed=seen)).result()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("rules", "logs", "words"),
+    [
+        (RULES, "audit", "3 calls on 1 day, 2 questions (one)."),
+        (RULES, "none", "There are no audit logs"),
+        (RULES[:2], "audit", "left out: 3 calls that another policy decided"),
+    ],
+)
+def test_use_stands_beside_permission(
+    chromium: Browser, session: Session, tmp_path: Path, rules: list[dict[str, Any]], logs: str, words: str
+) -> None:
+    path = session.bundle(rules, f"{len(rules)}.tar.gz")
+    options = ("--audit", str(session.root / logs), "--home", str(session.home))
+    with web(tmp_path, "--bundle", path, *options) as started:
+        shown = opened(chromium, started, "/policy")
+        shown.get_by_role("link", name="Show what was used of it").click(timeout=LONG)
+        expect(shown.locator("#use")).to_contain_text(words, timeout=LONG)
+        rows = shown.get_by_role("region", name="Use of what is permitted").locator("tbody tr")
+        asked = rows.filter(has_text="escalate")
+        if logs == "audit" and rules == RULES:
+            expect(asked).to_contain_text("1 of 1")
+            expect(rows.filter(has_text="allow C1")).to_contain_text("read-path in ~/docs")
+        elif logs == "audit":
+            expect(asked).to_contain_text("0 of 1")
+        found = Axe().run(shown)
+        assert found.violations_count == 0, found.generate_report()
