@@ -188,11 +188,6 @@ def narrowing_directory() -> Path:
     return user_directory() / "narrowing"
 
 
-def evidence_directory() -> Path:
-    """Return where compiles of this user keep what they found of policies, for the next compile."""
-    return user_directory() / "evidence"
-
-
 def state_directory() -> Path:
     """Return where proxies of this user keep what outlives their sessions: the totals of counters."""
     return user_directory() / "state"

@@ -154,7 +154,11 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
                 bundle = settled.tried.bundle.with_provenance(
                     origin(options.sources, inputs, cache, documents)
                 )
-                summary += [counted(options.runs, "run"), recorded.told, f"revision {bundle.revision}"]
+                summary += [
+                    counted(options.runs, "run"),
+                    f"{counted(recorded.recorded, 'call')} recorded",
+                    f"revision {bundle.revision}",
+                ]
             with stages.stage("publish") as summary:
                 summary.append(f"{_publish(bundle, documents, sources, options, cache)} files")
     later = (each.notes for each in (resolved, intent, settled, compared, recorded))
@@ -171,7 +175,6 @@ def _publish(
     forget_noted(sources.pending.parent)
     forget_lists(sources.pending.parent)
     cache.published()
-    documents.recorded.keep(bundle)
     write_open(_open_file(sources), ())
     return len(result)
 

@@ -1,10 +1,9 @@
 """What a compile most likely comes to, worked out while its servers start: the published policy once more.
 
 Servers take a second and more to list their tools, and most compiles find the tools that they had found
-before. So where the sources are those of the published policy, what was found of it by an earlier compile is
-read (`kept_evidence.py`), or else it is verified and examined meanwhile. What was published is not believed,
-it is only guessed to be made again: what is found counts for exactly the bundle, scenarios and guarantees
-that it was found of, and for nothing else.
+before. So where the sources are those of the published policy, it is verified and examined meanwhile. What
+was published is not believed, it is only guessed to be made again: what is found counts for exactly the
+bundle, scenarios and guarantees that it was found of, and for nothing else.
 """
 
 from __future__ import annotations
@@ -24,12 +23,6 @@ from ironcurtain.bundle.revision import MANIFEST, SIGNATURES
 from ironcurtain.compiler.render.policy_tests import TESTS, with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_key
 from ironcurtain.compiler.verify.evidence import Evidence
-from ironcurtain.compiler.verify.kept_evidence import (
-    GeneratedCalls,
-    KeptEvidence,
-    KnownEvidence,
-    kept_evidence,
-)
 from ironcurtain.compiler.verify.repair import TriedDraft
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.engine.command import OpaCommand
@@ -39,9 +32,7 @@ from ironcurtain.model.decision import Decision
 from ironcurtain.model.guarantees import Guarantees
 from ironcurtain.model.scenarios import ScenarioCall, Scenarios
 from ironcurtain.system.background import Once, in_background
-from ironcurtain.system.files import parse_document, read_text
-from ironcurtain.system.json_text import digest_bytes
-from ironcurtain.system.kept_results import own_code
+from ironcurtain.system.files import load
 from ironcurtain.system.structs import Struct
 
 
@@ -52,17 +43,14 @@ class Expected(Struct):
         untested: Its bundle without the Rego tests that scenarios are written as.
         demanded: The scenarios that it was verified by.
         evidence: What holds of all calls.
-        decided: What it decides of the scenarios, and of the calls that were recorded of it; None if an
-            earlier compile found all this.
-        recorded: What that one recorded.
+        decided: What it decides of the scenarios, and of the calls that were recorded of it.
     """
 
     untested: Bundle
     tried: TriedDraft
     demanded: Scenarios
     evidence: Evidence
-    decided: DecidedScenarios | None = None
-    recorded: GeneratedCalls | None = None
+    decided: DecidedScenarios
 
     def of(self, untested: Bundle, demanded: Scenarios) -> TriedDraft | None:
         """Return this policy as it was tried, None if bundle or scenarios differ from it in anything."""
@@ -80,10 +68,6 @@ class Expected(Struct):
         demands = self.demanded, self.evidence.guarantees
         return self.evidence if self.is_bundle(bundle) and demands == (demanded, guarantees) else None
 
-    def recorded_of(self, bundle: Bundle, demanded: Scenarios) -> GeneratedCalls | None:
-        """Return what an earlier compile recorded of this policy, None if it would be another's."""
-        return self.recorded if self.is_bundle(bundle) and self.demanded == demanded else None
-
     def decisions(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision] | None:
         """Return what a bundle decides of some calls, in their order; None where that is not known of all."""
         known = self._by_call if self.is_bundle(bundle) else {}
@@ -93,12 +77,9 @@ class Expected(Struct):
     @cached_property
     def _by_call(self) -> dict[bytes, Decision]:
         """The decisions of calls without stated facts or time, which is what generated calls are."""
-        decided = self.decided
-        if decided is None:
-            return {}
         return {
-            call_key(scenario.call): decided.decisions[scenario.id]
-            for scenario in decided.scenarios
+            call_key(scenario.call): self.decided.decisions[scenario.id]
+            for scenario in self.decided.scenarios
             if scenario.call.facts is None and scenario.call.at is None
         }
 
@@ -107,41 +88,35 @@ class Expected(Struct):
 def expecting(
     output: Path, sources: tuple[Source, ...], guarantees: Guarantees | None, opa: Opa, *, waits: bool
 ) -> Iterator[Callable[[], Expected | None]]:
-    """Find out in the background what is known of a published policy, if it was made from the given sources.
+    """Examine a published policy in the background, if it was made from the given sources.
 
     Args:
         output: Where it was published.
         sources: What people wrote for the compile that goes on.
         guarantees: What a policy must keep.
         opa: The engine.
-        waits: Whether the compile waits for servers; where it does not, there is no time to examine anything.
+        waits: Whether the compile waits for servers; where it does not, there is no time for that.
 
     Yields:
         What waits for the result, which is None where nothing is to be expected.
     """
-    work = Once(partial(_expected, output, sources, guarantees, opa, examines=waits))
+    if not waits:
+        yield lambda: None
+        return
+    work = Once(partial(_expected, output, sources, guarantees, opa))
     with in_background(work):
         yield work
 
 
 def _expected(
-    output: Path, sources: tuple[Source, ...], guarantees: Guarantees | None, opa: Opa, *, examines: bool
+    output: Path, sources: tuple[Source, ...], guarantees: Guarantees | None, opa: Opa
 ) -> Expected | None:
-    own_code()  # what this compile finds is kept as that of the code it began with, not of an edit meanwhile
     try:
         published = Bundle.read(output / "bundle")
         provenance = provenance_of(published)
         if (provenance.sources, provenance.version) != (sources, version("ironcurtain")):
             return None
-        text = read_text(output / TEST_SCENARIOS)
-        kept = None
-        if digest_bytes(text.encode()) == provenance.scenarios:
-            kept = kept_evidence(published, guarantees, opa)
-        if kept is None and not examines:
-            return None
-        draft = _Draft.of(published, parse_document(text, TEST_SCENARIOS, Scenarios))
-        known = draft.known(kept, guarantees, opa) if kept is not None else None
-        return draft.examined(guarantees, opa) if known is None and examines else known
+        return _Draft.of(published, load(output / TEST_SCENARIOS, Scenarios)).examined(guarantees, opa)
     except IronCurtainError:
         return None  # whatever is wrong, the compile finds it in what it makes itself
 
@@ -150,13 +125,11 @@ class _Draft(Struct):
     """A published policy as it was before it was tried.
 
     Attributes:
-        published: Its bundle as it lies there.
-        untested: Without its account of its origin and without the tests that scenarios are written as.
+        untested: Its bundle without its account of its origin and the tests that scenarios are written as.
         scenarios: All that were published with it.
         demanded: Those of them that demand something.
     """
 
-    published: Bundle
     untested: Bundle
     scenarios: Scenarios
     demanded: Scenarios
@@ -167,20 +140,7 @@ class _Draft(Struct):
         metadata = published.manifest.metadata.model_copy(update={"provenance": {}})
         entries = tuple(entry for entry in scenarios.entries if entry.origin != RECORD)
         demanded = scenarios.model_copy(update={"entries": entries})
-        return cls(published, Bundle.build(kept, metadata), scenarios, demanded)
-
-    def known(self, kept: KeptEvidence, guarantees: Guarantees | None, opa: Opa) -> Expected | None:
-        """Return the policy as an earlier compile found it, None where what was kept is not of this one."""
-        tests = {path: data for path, data in self.published.files.items() if path.endswith(f"/{TESTS}")}
-        bundle = self.untested.with_files(tests)
-        if not kept.verification.ok or kept.verification.revision != bundle.revision:
-            return None
-        decide = Once(partial(decide_all, bundle, self.demanded, OpaCommand(opa)))
-        evidence = KnownEvidence(bundle, self.demanded, guarantees, opa, decide, parts=kept.parts)
-        records = tuple(entry for entry in self.scenarios.scenarios if entry.origin == RECORD)
-        recorded = GeneratedCalls(records, kept.left_out, since=kept.since)
-        tried = TriedDraft(bundle, kept.verification, decide)
-        return Expected(self.untested, tried, self.demanded, evidence, recorded=recorded)
+        return cls(Bundle.build(kept, metadata), scenarios, demanded)
 
     def examined(self, guarantees: Guarantees | None, opa: Opa) -> Expected:
         bundle = with_policy_tests(self.untested, self.demanded, OpaCommand(opa))

@@ -14,7 +14,6 @@ from ironcurtain.compiler.render.policy_tests import with_policy_tests
 from ironcurtain.compiler.scenarios.generated import call_id
 from ironcurtain.compiler.verify.evidence import Evidence
 from ironcurtain.compiler.verify.expected import Expected
-from ironcurtain.compiler.verify.kept_evidence import GeneratedCalls
 from ironcurtain.compiler.verify.repair import RepairDraft, TriedDraft
 from ironcurtain.compiler.verify.verify import verify
 from ironcurtain.decision.loaded_policy import SANDBOX, LoadedPolicy, forest
@@ -90,11 +89,6 @@ class PolicyBuilder(Struct):
         expected = self.expected()
         known = expected.evidence_of(tried.bundle, demanded, guarantees) if expected is not None else None
         return known or Evidence(tried.bundle, demanded, guarantees, self.opa, tried.decide)
-
-    def recorded(self, bundle: Bundle, demanded: Scenarios) -> GeneratedCalls | None:
-        """Return the calls that an earlier compile recorded of a bundle, None if it has to be done now."""
-        expected = self.expected()
-        return expected.recorded_of(bundle, demanded) if expected is not None else None
 
     def attempt(self, bundle: Bundle, calls: Sequence[ScenarioCall]) -> list[Decision]:
         """Decide calls on a bundle, in their order."""
