@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -46,6 +45,7 @@ from ironcurtain.servers.tools import ListedServer, Tools
 from ironcurtain.system.extras import need
 from ironcurtain.system.ownership import check_own
 from ironcurtain.system.secret_forms.hiding import words_without_secrets
+from ironcurtain.system.subprocess_runner import run
 from ironcurtain.system.text import counted, printable, visible
 
 
@@ -298,10 +298,9 @@ def _reach(installation: Installation, config: ServerConfig) -> Iterator[Diagnos
 def _node(programs: Programs) -> Iterator[Diagnosis]:
     """Look whether Node.js is as new as the sandbox runtime needs it."""
     try:
-        said = subprocess.run(  # noqa: S603 - the path that was found
-            [programs.node, "--version"], capture_output=True, text=True, check=False, timeout=_SECONDS
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
+        words = [programs.node, "--version"]
+        said = run(words, cwd=Path.cwd(), environment=os.environ, timeout=_SECONDS).stdout.decode()
+    except (OSError, UnicodeDecodeError):
         said = ""
     match = _VERSION.match(said)
     if match is None or int(match.group(1)) < _OLDEST_NODE:

@@ -7,7 +7,6 @@ run, and the bytes are those of the commit, whatever attributes say about line e
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from ironcurtain.errors import SystemFailedError, UsageError
 from ironcurtain.system.frozen import Frozen
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.structs import Struct
+from ironcurtain.system.subprocess_runner import run
 from ironcurtain.system.text import quoted, visible
 
 _SECONDS = 60.0
@@ -211,18 +211,11 @@ def _git(directory: Path, *arguments: str, stdin: bytes = b"") -> tuple[int, byt
         why = search.passed_over("git") or "is not installed"
         raise SystemFailedError(f"git {why}", where=str(directory))
     try:
-        done = subprocess.run(  # noqa: S603 - no shell; every part but the ref and the path is ours
-            [str(program), "--no-pager", *overrides, *arguments],
-            cwd=directory,
-            env=environment,
-            input=stdin,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        command = [str(program), "--no-pager", *overrides, *arguments]
+        done = run(command, cwd=directory, environment=environment, timeout=_SECONDS, stdin=stdin)
+    except (OSError, ValueError) as error:
         raise SystemFailedError(f"git did not run: {visible(str(error))}", where=str(directory)) from error
-    return done.returncode, done.stdout, done.stderr
+    return done.status, done.stdout, done.stderr
 
 
 def _said(errors: bytes) -> str:

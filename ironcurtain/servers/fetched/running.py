@@ -6,7 +6,6 @@ In: its command line. Out: the files of a server, `Staged`, before they become a
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from ironcurtain.errors import FetchError
 from ironcurtain.system.programs import ProgramSearch
 from ironcurtain.system.secret_forms.hiding import without_secrets
 from ironcurtain.system.structs import Struct
+from ironcurtain.system.subprocess_runner import run as run_program
 from ironcurtain.system.text import quoted, visible
 
 
@@ -62,25 +62,15 @@ def run(words: Sequence[str | Path], where: Path, *, told: str, more: Mapping[st
         FetchError: With the last of what it said.
     """
     try:
-        ended = subprocess.run(  # noqa: S603 - found by us, with words that we wrote
-            [str(word) for word in words],
-            cwd=where,
-            env={**os.environ, **(more or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        environment = {**os.environ, **(more or {})}
+        ended = run_program([*map(str, words)], cwd=where, environment=environment, timeout=_SECONDS)
+    except TimeoutError:
         raise FetchError(f"{told}: it took more than {_SECONDS:g} seconds", hint="Try again.") from None
     except OSError as error:
         raise FetchError(f"{told}: {error.strerror}", hint=f"Look at {quoted(str(words[0]))}.") from None
-    if ended.returncode != 0:
-        text = without_secrets(ended.stderr or ended.stdout)
+    if ended.status != 0:
+        text = without_secrets((ended.stderr or ended.stdout).decode("utf-8", "replace"))
         said = [line.strip() for line in text.splitlines() if line.strip()]
         last = " | ".join(visible(line)[:_MAX_LINE] for line in said[:_LINES])
         raise FetchError(told, hint=f"It said: {last}" if last else "It said nothing.")
-    return ended.stdout
+    return ended.stdout.decode("utf-8", "replace")
