@@ -1,8 +1,8 @@
 """Asking our own OPA from the thread that wants the answer, without an event loop and its hand-overs.
 
-The same request as `loop_client.py` sends, over connections of its own. Its bounds are the same, too: one
-time for the whole request, however slowly its answer trickles in, one size of an answer, one number of
-connections, no retries. Only a connection on which a whole answer, and nothing more, has come is used again.
+Its bounds: one time for the whole request, however slowly its answer trickles in, one size of an answer, one
+number of connections, no retries. Only a connection on which a whole answer, and nothing more, has come is
+used again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,7 @@ class BlockingClient:
         self._free = threading.BoundedSemaphore(CONNECTIONS)
         self._lock = threading.Lock()
         self._idle: list[_Connection] = []
+        self._used: set[_Connection] = set()
         self._closed = False
 
     def decide(self, policy_input: bytes, *, strict: bool = True) -> tuple[int, bytes]:
@@ -85,9 +86,12 @@ class BlockingClient:
             raise unreachable(error) from error
 
     def close(self) -> None:
-        """Close the connections that are not in use; those that are, close when their answer has come."""
+        """Close all connections; what is asked over one is not answered any more."""
         with self._lock:
             self._closed = True
+            for connection in self._used:
+                with suppress(OSError):  # it has ended by itself
+                    connection.socket.shutdown(socket.SHUT_RDWR)  # whoever reads from it closes it
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.socket.close()
@@ -100,9 +104,10 @@ class BlockingClient:
         try:
             connection = self._kept() or self._connect(deadline)
             try:
+                self._use(connection)
                 yield connection
             except BaseException:
-                connection.socket.close()
+                self._end(connection)
                 raise
             self._keep(connection)
         finally:
@@ -128,15 +133,27 @@ class BlockingClient:
             raise
         return _Connection(made)
 
+    def _use(self, connection: _Connection) -> None:
+        with self._lock:
+            if self._closed:
+                raise ConnectionAbortedError
+            self._used.add(connection)
+
     def _keep(self, connection: _Connection) -> None:
         with self._lock:
             if connection.reusable and not self._closed:
+                self._used.discard(connection)
                 self._idle.append(connection)
                 return
+        self._end(connection)
+
+    def _end(self, connection: _Connection) -> None:
+        with self._lock:
+            self._used.discard(connection)
         connection.socket.close()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Connection:
     """A connection; `used` is when an answer was last complete, `reusable` whether OPA keeps it open."""
 

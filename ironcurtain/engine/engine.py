@@ -31,11 +31,12 @@ from types import TracebackType
 from typing import Self
 
 import anyio
+from anyio import CapacityLimiter, to_thread
 
 from ironcurtain.engine.answer import BUNDLE_NAME, HTTP_OK, EngineAnswer, EngineAnswerError, read_answer
 from ironcurtain.engine.blocking_client import BlockingClient
 from ironcurtain.engine.locate import Opa
-from ironcurtain.engine.loop_client import LoopClient
+from ironcurtain.engine.rest_api import CONNECTIONS
 from ironcurtain.errors import BundleIntegrityError, EngineFailedError
 from ironcurtain.model.reserved_rules import ReservedRule
 from ironcurtain.system import assets
@@ -170,8 +171,8 @@ class Engine:
         self._limits = limits
         self._stack = AsyncExitStack()
         self._process: OpaProcess | None = None
-        self._client: LoopClient | None = None
-        self._blocking: BlockingClient | None = None
+        self._client: BlockingClient | None = None
+        self._threads = CapacityLimiter(CONNECTIONS)
         self._owner = os.getpid()
 
     async def __aenter__(self) -> Self:
@@ -193,14 +194,12 @@ class Engine:
                 environment=clean_environment(directory, memory=self._limits.memory),
             )
             stack.push_async_callback(process.stop, self._limits.stop)
-            address = (directory / _SOCKET, token, self._limits.query)
-            blocking, client = BlockingClient(*address), LoopClient(*address)
-            stack.callback(blocking.close)
+            client = BlockingClient(directory / _SOCKET, token, self._limits.query)
             stack.callback(client.close)
-            await self._until_healthy(process, blocking)
+            await self._until_healthy(process, client)
             await checked
-            await self._check_bundle(process, blocking)
-            self._process, self._blocking, self._client = process, blocking, client
+            await self._check_bundle(process, client)
+            self._process, self._client = process, client
             self._owner, self._stack = os.getpid(), stack.pop_all()
         return self
 
@@ -211,7 +210,7 @@ class Engine:
         traceback: TracebackType | None,
     ) -> None:
         """Stop the server and remove its directory."""
-        self._process = self._client = self._blocking = None
+        self._process = self._client = None
         await self._stack.aclose()
 
     @property
@@ -228,16 +227,10 @@ class Engine:
         Raises:
             EngineAnswerError: If anything but a decision object from the expected revision comes back.
         """
-        process, client = self._process, self._client
-        if process is None or client is None or not process.alive:
-            raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine is not running")
-        try:
-            status, body = await client.decide(policy_input)
-        except EngineAnswerError as error:
-            if error.rule == ReservedRule.ENGINE_UNREACHABLE and await process.ended(_DEATH_NOTICE):
-                raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine has stopped running") from error
-            raise
-        return read_answer(status, body, self._revision)
+        # Whoever is cancelled goes on at once; the thread ends with its answer, or with its time.
+        return await to_thread.run_sync(
+            self.query_blocking, policy_input, abandon_on_cancel=True, limiter=self._threads
+        )
 
     def query_blocking(self, policy_input: bytes) -> EngineAnswer:
         """Ask as `query` does, from any thread, which waits for the answer.
@@ -246,7 +239,7 @@ class Engine:
             EngineAnswerError: As `query` does; also in a process that was forked from the engine's owner,
                 since both would read from the same connections.
         """
-        process, client = self._process, self._blocking
+        process, client = self._process, self._client
         if process is None or client is None or not process.alive or os.getpid() != self._owner:
             raise EngineAnswerError(ReservedRule.ENGINE_DEAD, "the engine is not running")
         try:

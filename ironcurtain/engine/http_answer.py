@@ -1,4 +1,4 @@
-"""One HTTP answer of an OPA on our own socket, read while its bytes come, by any client.
+"""One HTTP answer of an OPA on our own socket, read while its bytes come.
 
 It takes what OPA sends and nothing beside it: HTTP/1.1, one length or whole chunks, no folded lines, no
 trailers. What two readers could understand differently is an error. The standard library takes more than

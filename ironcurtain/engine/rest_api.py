@@ -1,4 +1,4 @@
-"""What is asked of OPA's REST API, and how its answers are bounded: the same for every client."""
+"""What is asked of OPA's REST API, ours or others', and how its answers are bounded."""
 
 from __future__ import annotations
 

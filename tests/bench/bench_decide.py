@@ -92,7 +92,7 @@ async def without_engine(engine: Engine, place: Place, loaded: LoadedPolicy, cal
     assert isinstance(prepared, Prepared)
     client = engine._client
     assert client is not None
-    status, body = await client.decide(json.dumps(prepared.input).encode())
+    status, body = client.decide(json.dumps(prepared.input).encode())
     assert status == 200
     policy = Policy(place.bundle, loaded)
     policy._engine = Replay(body, loaded.revision)  # type: ignore[assignment]
@@ -105,7 +105,7 @@ def test_everything_but_the_engine(place: Place, figures: Figures) -> None:
         async with Engine(find(), place.bundle.archive(), place.bundle.revision) as engine:
             client = engine._client
             assert client is not None
-            bare = SocketConnection(client._path)
+            bare = SocketConnection(Path(client._path))
             policies = [
                 await without_engine(engine, place, place.load(protected), place.one)
                 for protected in ([], place.protected)

@@ -1,11 +1,7 @@
-"""The embedded engine, asked from threads: the same answers, and the same errors where there is none.
-
-What serves broken answers is asked from an event loop, too.
-"""
+"""The embedded engine, asked from threads: the same answers, and the same errors where there is none."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import socket
@@ -18,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import uvloop
 from anyio.from_thread import start_blocking_portal
 from integration.engine.test_engine import COUNT, REVISION, archive, ask
 from support.machines.frozen import freeze
@@ -27,7 +22,6 @@ from ironcurtain.engine.answer import EngineAnswerError
 from ironcurtain.engine.blocking_client import BlockingClient
 from ironcurtain.engine.engine import Engine, EngineLimits
 from ironcurtain.engine.locate import find
-from ironcurtain.engine.loop_client import LoopClient
 
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 SHORT = EngineLimits(query=0.3)
@@ -55,34 +49,6 @@ def from_thread(path: Path, timeout: float, times: int) -> list[tuple[int, bytes
         return [client.decide(b"{}") for _ in range(times)]
     finally:
         client.close()
-
-
-def from_loop(
-    path: Path,
-    timeout: float,
-    times: int,
-    loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
-) -> list[tuple[int, bytes]]:
-    """Ask so many times, one after the other, from an event loop."""
-
-    async def ask_all() -> list[tuple[int, bytes]]:
-        client = LoopClient(path, "t", timeout)
-        try:
-            return [await client.decide(b"{}") for _ in range(times)]
-        finally:
-            client.close()
-
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
-        return runner.run(ask_all())
-
-
-def from_uvloop(path: Path, timeout: float, times: int) -> list[tuple[int, bytes]]:
-    """Do the same from an event loop of the kind that the proxy runs on."""
-    return from_loop(path, timeout, times, uvloop.new_event_loop)
-
-
-AskAll = Callable[[Path, float, int], list[tuple[int, bytes]]]
-each = pytest.mark.parametrize("ask_all", [from_thread, from_loop, from_uvloop])
 
 
 @contextmanager
@@ -179,7 +145,6 @@ def test_a_forked_process_does_not_read_from_its_owners_connections() -> None:
         assert engine.query_blocking(COUNT).result["count"] == 2
 
 
-@each
 @pytest.mark.parametrize(
     ("answer", "rule"),
     [
@@ -205,12 +170,11 @@ def test_a_forked_process_does_not_read_from_its_owners_connections() -> None:
         "too-long",
     ],
 )
-def test_broken_answers_are_errors(answer: bytes, rule: str, ask_all: AskAll) -> None:
+def test_broken_answers_are_errors(answer: bytes, rule: str) -> None:
     with answering([answer]) as path:
-        assert rule_of(lambda _: ask_all(path, 30, 1)) == rule
+        assert rule_of(lambda _: from_thread(path, 30, 1)) == rule
 
 
-@each
 @pytest.mark.parametrize(
     ("answer", "body"),
     [
@@ -224,16 +188,15 @@ def test_broken_answers_are_errors(answer: bytes, rule: str, ask_all: AskAll) ->
     ],
     ids=["chunks", "no-chunks", "the-mark-of-the-last-in-the-first", "empty"],
 )
-def test_an_answer_that_comes_byte_by_byte_is_whole(answer: bytes, body: bytes, ask_all: AskAll) -> None:
+def test_an_answer_that_comes_byte_by_byte_is_whole(answer: bytes, body: bytes) -> None:
     with answering([answer, answer], pause=0.001) as path:
-        assert ask_all(path, 30, 2) == [(200, body)] * 2
+        assert from_thread(path, 30, 2) == [(200, body)] * 2
 
 
-@each
-def test_the_time_limit_is_of_the_whole_answer(ask_all: AskAll) -> None:
+def test_the_time_limit_is_of_the_whole_answer() -> None:
     """Each byte comes soon enough, all of them together do not."""
     with answering([WHOLE * 10], pause=0.05) as path:
-        assert rule_of(lambda _: ask_all(path, 0.5, 1)) == "engine-timeout"
+        assert rule_of(lambda _: from_thread(path, 0.5, 1)) == "engine-timeout"
 
 
 def test_a_connection_that_was_closed_meanwhile_is_not_used_again() -> None:
@@ -245,12 +208,11 @@ def test_a_connection_that_was_closed_meanwhile_is_not_used_again() -> None:
         client.close()
 
 
-@each
-def test_what_comes_after_an_answer_answers_nothing(ask_all: AskAll) -> None:
+def test_what_comes_after_an_answer_answers_nothing() -> None:
     """The second answer was sent before its question: the next question goes to another connection."""
     forged = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
     with answering([WHOLE + forged], [WHOLE]) as path:
-        assert ask_all(path, 30, 2) == [(200, b"{}")] * 2
+        assert from_thread(path, 30, 2) == [(200, b"{}")] * 2
 
 
 def _until_the_end_is_known(client: BlockingClient) -> None:
