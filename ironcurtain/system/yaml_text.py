@@ -2,23 +2,17 @@
 
 Apart from `files`, which loads it when a file is YAML or has a mistake: enforcement needs neither, and
 the parser is slow to load.
-
-What the parser in Python says holds. It takes 0.7 ms a scenario, so a document is read by libyaml where that
-is there and is known to say the same.
 """
 
 from __future__ import annotations
 
 import functools
 import io
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
-from ruamel.yaml import YAML, __with_libyaml__
+from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.scanner import Scanner, ScannerError
 
 from ironcurtain.errors import FormatError, Place
@@ -37,14 +31,6 @@ class _BoundedScanner(Scanner):
         super().fetch_flow_collection_start(TokenClass, to_push)
 
 
-_READ_IN_TWO_WAYS = re.compile(
-    r"[\x00-\t\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
-    r"|\A%|\n(?:%|---|\.\.\.)|(?:\A|[\s\[{,:?-])[!&*|>]|[\"']:\S"
-)
-"""Tabs, control characters, line ends of other systems; directives, further documents; tags, anchors,
-aliases, block scalars; a key in quotes without a space behind its colon."""
-
-
 def parse(text: str, source: str) -> JsonValue:
     """Parse a YAML document that holds nothing but JSON values.
 
@@ -52,7 +38,7 @@ def parse(text: str, source: str) -> JsonValue:
         FormatError: With the place of the mistake, where it has one.
     """
     try:
-        value: JsonValue = _loaded(text)
+        value: JsonValue = _reader("safe").load(text)
         json_text.check(value, any_double=True)
     except MarkedYAMLError as error:
         mark = error.problem_mark
@@ -63,35 +49,15 @@ def parse(text: str, source: str) -> JsonValue:
     return value
 
 
-def _loaded(text: str) -> Any:  # noqa: ANN401 - whatever the document holds
-    if __with_libyaml__ and _READ_IN_TWO_WAYS.search(text) is None:
-        # What it refuses, the other parser may take, or says why not.
-        with suppress(YAMLError):
-            if _is_bounded(text):
-                return YAML(typ="safe").load(text)
-    reader = YAML(typ="safe", pure=True)
-    reader.Scanner = _BoundedScanner
-    return reader.load(text)
-
-
 def nodes(text: str) -> Any:  # noqa: ANN401 - the parser's own nodes
     """Return the nodes of a document that `parse` reads, each with the places of its start and its end."""
-    reader = YAML(typ="rt", pure=True)
+    return _reader("rt").compose(text)
+
+
+def _reader(kind: str) -> YAML:
+    reader = YAML(typ=kind, pure=True)
     reader.Scanner = _BoundedScanner
-    return reader.compose(text)
-
-
-def _is_bounded(text: str) -> bool:
-    """Tell whether nothing is nested deeper than in any JSON: a deep document ends libyaml's process."""
-    depth = 0
-    for event in YAML(typ="safe").parse(text):
-        if isinstance(event, CollectionStartEvent):
-            depth += 1
-            if depth > json_text.MAX_DEPTH:
-                return False
-        elif isinstance(event, CollectionEndEvent):
-            depth -= 1
-    return True
+    return reader
 
 
 def written(value: JsonValue) -> str:
