@@ -8,6 +8,7 @@ each is proved. The same logs and policy give the same advice.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from ironcurtain.analysis.advice.candidates import Candidate
@@ -67,7 +68,7 @@ def advise(
     approved, places = ApprovedCalls(source, logs.home), UsedPlaces(source, logs.home)
     classes = classes_of(_watched(logs, bundle.revision, approved, places), logs.replayers_of(bundle))
     used = UsedClasses(analyse_policy(bundle, world, opa), classes)
-    sparing = approved.candidates()[:_MAX_TRIED]
+    sparing = [*itertools.islice(approved.candidates(), _MAX_TRIED)]
     narrower = Narrower(source, classes, places)
     tighter = [*narrower.candidates()][:_MAX_TRIED]
     all_made = [*sparing, *(each for _, made in tighter for each in made)]
@@ -240,12 +241,20 @@ def _asked(classes: Sequence[CallClass], numbers: frozenset[int]) -> int:
 
 
 def _tighter(prover: Prover, clauses: Sequence[tuple[Support, Sequence[Candidate]]]) -> list[Proposal]:
-    """Return, for each clause, the tightest sentence that is proved."""
-    return [
-        proposal
-        for support, candidates in clauses
-        if (proposal := next(filter(None, (_narrowed(prover, each, support) for each in candidates)), None))
-    ]
+    """Return, for each clause, the tightest sentence that is proved, if it holds together with the others."""
+    proved: list[tuple[Candidate, Proposal]] = []
+    for support, candidates in clauses:
+        for candidate in candidates:
+            if (proposal := _narrowed(prover, candidate, support)) is not None:
+                proved.append((candidate, proposal))
+                break
+    if not proved[1:] or prover.holds([candidate for candidate, _ in proved]):
+        return [proposal for _, proposal in proved]
+    taken = proved[:1]
+    for pair in proved[1:]:
+        if prover.holds([*(candidate for candidate, _ in taken), pair[0]]):
+            taken.append(pair)
+    return [proposal for _, proposal in taken]
 
 
 def _narrowed(prover: Prover, candidate: Candidate, support: Support) -> Proposal | None:

@@ -1,10 +1,10 @@
-"""Amounts: the largest values that recorded calls had where rules compare numbers, rounded as people do."""
+"""Amounts: the values that approved calls had where rules compare numbers, rounded as people do."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Literal, TypeAlias
 
 from ironcurtain.analysis.engine.rules.predicates import find
@@ -17,6 +17,8 @@ from ironcurtain.system.frozen import JsonValue, is_number
 AmountName: TypeAlias = tuple[Literal["args", "facts", "age"], str]
 """Where an amount stands: an argument, a fact, or a fact whose age is compared, in seconds."""
 
+MIN_ANSWERS = 5
+"""Answers of people that a sentence, and each place and amount in it, has to rest on."""
 _HOUR, _DAY = 3600, 86400
 _HOURS = (1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 48)
 _DAYS = (3, 4, 5, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 365)
@@ -24,16 +26,43 @@ _DAYS = (3, 4, 5, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 365)
 
 @dataclass
 class Amounts:
-    """The largest values of what rules bound from one side; None where a call's value is not known."""
+    """The amounts in calls that people approved, where rules bound them from one side."""
 
-    largest: dict[AmountName, float | None] = field(default_factory=dict)
+    largest: dict[AmountName, dict[str, float | None]] = field(default_factory=dict)
+    """By request; None where a call's amount is not known."""
 
-    def add(self, record: DecisionRecord, conditions: Sequence[If]) -> None:
-        """Take in the amounts of one call that rules compare upwards."""
-        for name in {name for condition in conditions for name in upwards(condition)}:
-            value = _value(record, name)
-            before = self.largest.get(name, value)
-            self.largest[name] = None if before is None or value is None else max(before, value)
+    def add(self, request: str, record: DecisionRecord, conditions: Sequence[If]) -> None:
+        """Take in the amounts of one call that rules compare."""
+        for condition in conditions:
+            upward = {*upwards(condition)}
+            for name in upward:
+                self._put(name, request, _value(record, name))
+            for name in {*_downwards(condition)} - upward:
+                self._put(name, request, None)
+
+    def merge(self, other: Amounts) -> None:
+        """Take in the amounts of other calls."""
+        for name, by_request in other.largest.items():
+            for request, value in by_request.items():
+                self._put(name, request, value)
+
+    def bounds(self, answers: int = MIN_ANSWERS) -> dict[AmountName, float] | None:
+        """Return the rounded bound of every amount; None where one is not known.
+
+        As many answers as a sentence rests on were about that much or more.
+        """
+        found: dict[AmountName, float] = {}
+        for name, by_request in self.largest.items():
+            values = sorted((v for v in by_request.values() if v is not None), reverse=True)
+            if len(values) < len(by_request) or len(values) < answers:
+                return None
+            found[name] = (_age if name[0] == "age" else rounded)(values[answers - 1])
+        return found
+
+    def _put(self, name: AmountName, request: str, value: float | None) -> None:
+        by_request = self.largest.setdefault(name, {})
+        before = by_request.get(request, value)
+        by_request[request] = None if before is None or value is None else max(before, value)
 
 
 def upwards(condition: If) -> Iterable[AmountName]:
@@ -53,24 +82,20 @@ def upwards(condition: If) -> Iterable[AmountName]:
             yield ("facts", fact.fact)
 
 
-def bounds_of(all_amounts: Sequence[Amounts]) -> dict[AmountName, float] | None:
-    """Return the rounded bound of every amount over several kinds of calls; None where one is not known."""
-    found: dict[AmountName, float] = {}
-    for amounts in all_amounts:
-        for name, largest in amounts.largest.items():
-            if largest is None:
-                return None
-            found[name] = max(found.get(name, largest), largest)
-    return {name: (_age if name[0] == "age" else rounded)(largest) for name, largest in found.items()}
+def _downwards(condition: If) -> Iterable[AmountName]:
+    """Yield the facts that a condition demands to be less than a number, where no sentence bounds them."""
+    for fact in condition.facts or ():
+        if fact.op in ("lt", "le") and reference(fact.value) is None:
+            yield ("facts", fact.fact)
 
 
 def rounded(value: float) -> float:
-    """Return the next larger number that a person would write: 1, 2 or 5 with zeros behind it."""
+    """Return the next larger number of two digits with zeros behind them, which a person would write."""
     if value <= 0:
         return 0
-    power = 10.0 ** math.floor(math.log10(value))
-    step = next(step for step in (1, 2, 5, 10) if step * power >= value)
-    return int(step * power) if step * power >= 1 else step * power
+    with localcontext(rounding=ROUND_CEILING, prec=2):
+        exact = +Decimal(value)
+    return int(exact) if exact == exact.to_integral_value() else float(exact)
 
 
 def duration(seconds: float) -> str:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from ironcurtain.analysis.advice.amounts import AmountName, duration
 from ironcurtain.analysis.advice.sentences import CONDITION_KEYS, sentence_of
-from ironcurtain.analysis.engine.rules.predicates import find
 from ironcurtain.analysis.mutation.source import PolicySource
 from ironcurtain.bundle.archive import Bundle
 from ironcurtain.decision.roles import NONE
 from ironcurtain.errors import EvidenceError, IronCurtainError
-from ironcurtain.model.annotations import ToolAnnotation
 from ironcurtain.model.policy import Clause, Rule
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.structs import Struct, replace
 
-MIN_ANSWERS = 5
-"""Answers of people that a sentence, and each place in it, has to rest on."""
 ADVISED = "advised"
 """The clause of a sentence that is to be added, until a compile gives it an id of its own."""
 
@@ -83,9 +80,9 @@ def condition_of(
     source: PolicySource,
     server: str,
     tools: Sequence[str],
-    places: Mapping[str, frozenset[str]],
+    places: Mapping[str, Sequence[str]],
     asking: Sequence[Rule],
-    pins: Mapping[str, Sequence[JsonValue]],
+    modes: Mapping[str, Sequence[str]],
     bounds: Mapping[AmountName, float],
 ) -> dict[str, JsonValue]:
     """Return the condition of a rule that allows part of what others ask about, as JSON."""
@@ -102,12 +99,7 @@ def condition_of(
     for rule in asking:
         for key in ("args", "caller", "facts"):
             tests[key] += rule.if_.model_dump(mode="json", exclude_defaults=True).get(key) or []
-    for name, values in pins.items():
-        if not all(_is_every_mode(annotation, name, values) for annotation in annotations):
-            one: dict[str, JsonValue] = {"op": "equals", "value": values[0]}
-            tests["args"].append(
-                {"name": name, **(one if len(values) == 1 else {"op": "in", "value": [*values]})}
-            )
+    tests["args"] += [_mode(name, [json.loads(value) for value in values]) for name, values in modes.items()]
     for (root, name), largest in sorted(bounds.items()):
         if root == "args":
             tests["args"].append({"name": name, "op": "le", "value": largest})
@@ -119,10 +111,14 @@ def condition_of(
     return condition
 
 
-def _is_every_mode(tool: ToolAnnotation, name: str, values: Sequence[JsonValue]) -> bool:
-    """Tell whether values are all that the tool's schema permits of an argument."""
-    schema = find(tool.input_schema or {}, ("properties", name))
-    listed = schema.get("enum") if isinstance(schema, dict) else None
-    return len(values) == (len(listed) if isinstance(listed, list) else 2) and isinstance(
-        values[0], bool | str if listed else bool
+def _mode(name: str, values: Sequence[JsonValue]) -> dict[str, JsonValue]:
+    """Return a test of an argument that has one of some values; None for one that is left out."""
+    given: list[JsonValue] = [value for value in values if value is not None]
+    if not given:
+        return {"name": name, "op": "present", "value": False}
+    test: dict[str, JsonValue] = {"name": name, "or_absent": len(given) < len(values)}
+    return (
+        {**test, "op": "equals", "value": given[0]}
+        if len(given) == 1
+        else {**test, "op": "in", "value": given}
     )

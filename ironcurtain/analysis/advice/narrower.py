@@ -69,7 +69,7 @@ class UsedPlaces:
             if each.value is not None and not each.redacted and not each.unresolved:
                 hosts = self._source.content.case_insensitive_hosts
                 place = place_of(role, each.value, self._home, hosts)
-            if place is None or len(seen.places) >= _MAX_KNOWN:
+            if place is None or (place not in seen.places and len(seen.places) >= _MAX_KNOWN):
                 seen.is_open = True
             else:
                 seen.places[place] = min(seen.places.get(place, record.time), record.time)

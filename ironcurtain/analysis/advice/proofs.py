@@ -118,6 +118,11 @@ class Prover(Struct):
             changed=self._calls(screened.saved),
         )
 
+    def holds(self, candidates: Sequence[Candidate]) -> bool:
+        """Tell whether no recorded call and no guarantee speaks against several candidates together."""
+        screened = self.screened(candidates)
+        return isinstance(screened, Screened) and not self.lost(self.decided(screened.bundle))
+
     def lost(self, guarantees: Sequence[GuaranteeResult]) -> list[GuaranteeResult]:
         """Return the guarantees that are proved about the policy as it is, and not here."""
         proved = {each.id for each in self.demanded if each.status == "proved"}

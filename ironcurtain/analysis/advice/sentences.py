@@ -28,8 +28,10 @@ CONDITION_KEYS = {
     "identifier": ("lists", "allowed"),
 }
 """By a role's category: the key of a condition, and that of its patterns."""
-_PLAIN = re.compile(r"[A-Za-z0-9@~/._+:*-]{1,200}")
+_PLAIN = re.compile(r"[A-Za-z0-9~/._+:-][A-Za-z0-9@~/._+:-]{0,199}")
+"""Without `*`, and without `@` in front: what is a pattern or a list in a rule is no name of a thing."""
 _COMMAND = re.compile(r"[A-Za-z0-9@~/._+:= -]{1,60}")
+_PROSE = re.compile(r"[.:](?: |$)|(?:[A-Za-z]+ ){3}[A-Za-z]")
 _MIN_DEPTH = 2
 
 
@@ -38,7 +40,9 @@ _MIN_DEPTH = 2
 
 def is_plain(text: str, *, command: bool = False) -> bool:
     """Tell whether a name can stand in a sentence without saying anything there: agents choose names."""
-    return (_COMMAND if command else _PLAIN).fullmatch(text) is not None
+    if command:
+        return _COMMAND.fullmatch(text) is not None and _PROSE.search(text) is None
+    return _PLAIN.fullmatch(text) is not None
 
 
 def place_of(role: Role, value: str, home: str, hosts: frozenset[str], *, exact: bool = False) -> str | None:
@@ -55,11 +59,12 @@ def place_of(role: Role, value: str, home: str, hosts: frozenset[str], *, exact:
         # Without an ending it may be a directory; if it is a file, it is named itself.
         is_file = "." in posixpath.basename(value) and not exact
         return directory_pattern(posixpath.dirname(value) if is_file else value, home)
+    place: str | None = value
     if role.category == "url":
         place = _address(role, value, hosts, exact=exact)
-    else:
-        place = value if exact else _identifier(role, value)
-    return place if place is not None and is_plain(place) else None
+    if place is None or not is_plain(place):
+        return None
+    return place if role.category == "url" or exact else _identifier(role, place)
 
 
 def directory_pattern(path: str, home: str) -> str | None:

@@ -126,7 +126,9 @@ def _replayed(proposal: Proposal) -> str:
 
 
 def _guarantee_lines(kept: Sequence[GuaranteeResult], new: Sequence[GuaranteeResult]) -> Iterator[str]:
-    if kept:
+    if not kept:
+        yield "guarantees: none are demanded"
+    else:
         proved = sum(each.status == "proved" for each in kept)
         yield f"guarantees: {proved} of {len(kept)} proved"
     for each in new:

@@ -66,6 +66,7 @@ def write_used_log(
     first_day: int = 0,
     seed: int = 1,
     abstract: bool = False,
+    key: bytes = KEY,
 ) -> LogPaths:
     """Decide calls by the real steps and OPA, and write them as a log, in a random order over some days."""
     listed = list(calls)
@@ -83,7 +84,7 @@ def write_used_log(
     recorder = Recorder(
         content,
         loaded,
-        key=KEY,
+        key=key,
         sanitizer=(lambda key: AbstractSanitizer(content, loaded, key)) if abstract else None,
         clock=lambda: next(times).strftime(FORMAT),
     )
@@ -124,7 +125,7 @@ def write_used_log(
         )
 
     async def write() -> None:
-        async with AuditLog(place, key=KEY) as log:
+        async with AuditLog(place, key=key) as log:
             for start in range(0, len(listed), 200):
                 group = [record(n, made) for n, made in enumerate(listed[start : start + 200], start)]
                 await asyncio.gather(*map(log.decision, group))

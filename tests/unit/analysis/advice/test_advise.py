@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e.program import ROOT
@@ -72,7 +73,7 @@ class Example:
         """Return calls of every scenario, each equally often."""
         return self.calls(lambda _: round(count / len(self.scenarios.scenarios)))
 
-    def log(self, root: Path, calls: Iterable[Made], name: str = "used", **how: int) -> LogPaths:
+    def log(self, root: Path, calls: Iterable[Made], name: str = "used", **how: Any) -> LogPaths:
         abstract = bool(how.pop("abstract", 0))
         world = self.scenarios.world
         return write_used_log(root, name, self.bundle, world, calls, abstract=abstract, **how)
@@ -288,7 +289,6 @@ def test_a_log_without_values_shows_the_same_use_and_names_nothing(
     assert used[0] == used[1]
     said = " ".join(each.sentence for each in advice.proposals)
     assert "carol" not in said
-    assert "`@known`" in said
 
 
 def test_requests_for_a_session_are_one_answer(office: Example, tmp_path: Path) -> None:
