@@ -60,6 +60,7 @@ GROUPS = {
         "start": "Start an agent of your own, each call decided by a policy.",
         "sessions": "List, show and remove agent sessions.",
         "proxy": "Enforce a policy between an agent and its MCP servers.",
+        "pdp": "Decide about calls that clients carry out themselves.",
         "wrap": "Run a client's MCP servers behind the proxy.",
         "unwrap": "Restore a wrapped client's configuration.",
         "approvals": "Show and answer calls that wait for approval.",

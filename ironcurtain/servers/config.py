@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ironcurtain.errors import IronCurtainError, ServerConfigError, raise_all
+from ironcurtain.model.known import KnownServer
 from ironcurtain.servers.config_model import SandboxDefaults, SandboxSettings, Server, Servers
 from ironcurtain.servers.fetched.lock import ServerLock, lock_of, read_lock
+from ironcurtain.system.assets import KNOWN_SERVERS
 from ironcurtain.system.files import load
 from ironcurtain.system.structs import Struct, field
 from ironcurtain.system.text import quoted
@@ -136,7 +138,7 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
     from ironcurtain.servers.fetched.resolve import resolved  # noqa: PLC0415 - few decisions are about servers
 
     ready = {
-        name: resolved(name, server, lock or ServerLock(), path)
+        name: resolved(name, _with_list(server), lock or ServerLock(), path)
         for name, server in sorted(document.servers.items())
     }
     return ServerConfig(
@@ -146,6 +148,16 @@ def check_servers(document: Servers, path: Path, lock: ServerLock | None = None)
         document.sandbox,
         {name: found for name, (_, found) in ready.items() if found is not None},
         tuple(path.absolute().parent / each.gateway for each in document.servers.values() if each.gateway),
+    )
+
+
+def _with_list(server: Server) -> Server:
+    """Return a client's built-in tools as a server with the saved list that ships with IronCurtain."""
+    if server.builtin is None:
+        return server
+    version = load(KNOWN_SERVERS / f"{server.builtin}.json", KnownServer).versions[-1]
+    return server.model_copy(
+        update={"tools": str(KNOWN_SERVERS / "lists" / f"{server.builtin}-{version}.json")}
     )
 
 

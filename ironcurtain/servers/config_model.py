@@ -70,6 +70,8 @@ class Server(BaseModel):
         pass_meta: Members of a request's `_meta` that reach it, beside what the protocol needs; no rule
             judges them.
         tools: File with a saved `tools/list` result, for servers that cannot be started here.
+        builtin: The client whose built-in tools these are, instead of a command: it runs them itself, and its
+            hooks ask about them.
         gateway: Module of tools of one's own, which run in the proxy itself, instead of a command.
         output: By tool, its output policy: by path `allow`, `mask` or `redact`.
     """
@@ -87,6 +89,7 @@ class Server(BaseModel):
     sandbox: SandboxSettings | Literal[False] | None = None
     pass_meta: tuple[str, ...] = Field(default=(), alias="passMeta")
     tools: str | None = None
+    builtin: Literal["claude-code"] | None = None
     gateway: str | None = None
     output: dict[str, dict[str, str]] = Field(default_factory=dict)
 
@@ -98,8 +101,13 @@ class Server(BaseModel):
         if self.gateway and (self.command or self.url or self.tools or self.output):
             msg = "a gateway has neither command, url, tools nor output: its module says all of that"
             raise ValueError(msg)
-        if not (self.command or self.url or self.tools or self.gateway):
-            msg = "give command, url, tools or gateway"
+        if self.builtin and (self.command or self.url or self.tools or self.gateway):
+            msg = (
+                "a client's built-in tools have neither command, url, tools nor gateway: the client runs them"
+            )
+            raise ValueError(msg)
+        if not (self.command or self.url or self.tools or self.gateway or self.builtin):
+            msg = "give command, url, tools, gateway or builtin"
             raise ValueError(msg)
         return self
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
@@ -22,6 +24,7 @@ from ironcurtain.system.text import visible
 if TYPE_CHECKING:
     from ironcurtain.enforcement.approvals.hook import HookCommand
     from ironcurtain.enforcement.calls.audit_options import LoggedValues
+    from ironcurtain.enforcement.calls.enforcer_options import EnforcerOptions
     from ironcurtain.enforcement.proxy.options import ProxyOptions
     from ironcurtain.enforcement.proxy.transport.http import Address
     from ironcurtain.enforcement.proxy.transport.http_clients import HttpClients
@@ -101,13 +104,41 @@ def command(**chosen: Any) -> Exit:  # noqa: ANN401 - the options of `options_of
 
 def options_of(
     *,
-    bundle: str,
-    caller: str | None,
-    session: str | None,
     http: str | None,
     http_clients: str | None,
     http_open: bool,
     http_anywhere: bool,
+    witness: str | None,
+    telemetry: bool,
+    **enforced: Any,  # noqa: ANN401 - the options of `enforcer_options_of`
+) -> ProxyOptions:
+    """Return what the options of the command ask for."""
+    from ironcurtain.enforcement.proxy.options import ProxyOptions
+    from ironcurtain.system.structs import asdict
+
+    if (servers := enforced["servers"]) is None:
+        raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
+    trusted = {"the tokens of clients": http_clients}
+    # Over HTTP calls may be made for anybody; over standard input it is whose account this is.
+    options = enforcer_options_of(
+        **enforced, has_own_user=http is None, trusted=trusted, kept=[http_clients, witness]
+    )
+    address = _address(http, anywhere=http_anywhere)
+    return ProxyOptions(
+        **asdict(options),
+        servers=Path(servers),
+        http=address,
+        clients=_clients(address, http_clients, is_open=http_open),
+        telemetry=telemetry,
+        witness=Path(witness) if witness is not None else None,
+    )
+
+
+def enforcer_options_of(
+    *,
+    bundle: str,
+    caller: str | None,
+    session: str | None,
     patience: float,
     repeats: int,
     answer_within: float,
@@ -120,48 +151,47 @@ def options_of(
     audit_redact: tuple[str, ...],
     audit_max_bytes: int = _MAX_BYTES,
     audit_limit: int = _LIMIT,
-    witness: str | None,
     state: str | None,
-    telemetry: bool,
+    has_own_user: bool = True,
+    trusted: Mapping[str, str | None] = MappingProxyType({}),
+    kept: Iterable[str | None] = (),
     **deployment: Unpack[EnforcementOptions],
-) -> ProxyOptions:
-    """Return what the options of the command ask for."""
+) -> EnforcerOptions:
+    """Return how calls are enforced, whoever makes them, as the options of the command say.
+
+    `has_own_user` tells whether calls are made for whose account this is; `trusted` are further files that it
+    is configured by, by what they are, and `kept` further paths that no tool may touch.
+    """
     from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.enforcement.approvals.approvers import Approvers
+    from ironcurtain.enforcement.calls.enforcer_options import EnforcerOptions
     from ironcurtain.enforcement.facts.totals.store_place import StorePlace
     from ironcurtain.enforcement.proxy.configuration import places_that_run
-    from ironcurtain.enforcement.proxy.options import ProxyOptions, own_places
+    from ironcurtain.enforcement.proxy.options import own_places
     from ironcurtain.policy import Policy
 
     _check_followed(deployment["sandbox"])
-    servers, verify_key = deployment["servers"], deployment["verify_key"]
-    if servers is None:
-        raise UsageError("the proxy needs --servers FILE", hint="Name your mcp-servers.json.")
-    # Over HTTP calls may be made for anybody; over standard input it is whose account this is.
-    people = Approvers.parse(approvers, has_own_user=http is None)
+    verify_key = deployment["verify_key"]
+    people = Approvers.parse(approvers, has_own_user=has_own_user)
     hook = _hook(on_approval, nobody=no_approver)
     told = {f"what --on-approval runs, {path.name},": path for path in (hook.files if hook else ())}
     totals = StorePlace.parse(state)
     own = map(str, (*own_places(), *totals.files, *places_that_run(deployment["sandbox"]), *told.values()))
     keys = {what: str(path) for what, path in people.files.items()}
-    named = filter(None, (verify_key, http_clients, witness, *keys.values()))
+    named = filter(None, (verify_key, *kept, *keys.values()))
     deployment["protected"] = (*deployment["protected"], *own, *named)
-    trusted = {
+    files = {
         "the key that the signature is checked with": verify_key,
         "the certificates that engines are known by": deployment["engine_ca"],
         "the engine's token": deployment["engine_token_file"],
-        "the tokens of clients": http_clients,
+        **trusted,
         **keys,
     }
-    address = _address(http, anywhere=http_anywhere)
-    return ProxyOptions(
+    return EnforcerOptions(
         load=partial(Policy.load, bundle, **deployment),
         bundle=Path(bundle),
-        servers=Path(servers),
-        files={what: Path(path) for what, path in trusted.items() if path} | told,
+        files={what: Path(path) for what, path in files.items() if path} | told,
         session=session,
-        http=address,
-        clients=_clients(address, http_clients, is_open=http_open),
         patience=patience,
         repeats=repeats,
         seconds=answer_within,
@@ -175,8 +205,6 @@ def options_of(
         audit_redact=frozenset(audit_redact),
         audit_max_bytes=audit_max_bytes,
         audit_limit=audit_limit,
-        telemetry=telemetry,
-        witness=Path(witness) if witness is not None else None,
         state=totals,
     )
 

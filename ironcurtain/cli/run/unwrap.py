@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -40,12 +41,18 @@ def command(
     is busy or not writable.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.run.wrap import print_report
-    from ironcurtain.integrations.clients.target import chosen_location
+    from ironcurtain.integrations.clients.hooks import CLIENT as HOOKED
+    from ironcurtain.integrations.clients.hooks import HookedSettings, remove
+    from ironcurtain.integrations.clients.target import chosen_location, places
     from ironcurtain.integrations.clients.unwrap import is_wrapped, restore, unwrap
 
+    scopes: list[ConfigScope] = ["user", "project"] if scope is None else [scope]
     if dry_run and discard_edits:
         raise UsageError("--discard-edits has no dry run", hint="Leave one of the two out.")
-    place = chosen_location(client, scope, is_wrapped, "is wrapped")
-    report = restore(place) if discard_edits else unwrap(place, dry_run=dry_run)
-    print_report(report, format_)
+    hooked = [each for each in map(HookedSettings.of, scopes) if each.is_hooked] if client == HOOKED else []
+    if not hooked or any(map(is_wrapped, places(client, scope, Path.cwd()))):
+        place = chosen_location(client, scope, is_wrapped, "is wrapped")
+        print_report(restore(place) if discard_edits else unwrap(place, dry_run=dry_run), format_)
+    for settings in hooked:
+        print_report(remove(settings, dry_run=dry_run), format_)
     return Exit.YES

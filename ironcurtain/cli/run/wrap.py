@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -40,6 +40,11 @@ _FOLLOWS = (
     "--sandbox . is kept as it is: the workspace is the directory in which {client} starts the proxy; where "
     "that is your home directory or one above it, the proxy does not start"
 )
+_UNHOOKED = (
+    "the built-in tools of claude-code (shell, files, web) stay ungoverned: no hooks are installed; for those, "
+    'add the server `"claude-code": {"builtin": "claude-code"}` to the policy\'s mcp-servers.json, compile, and '
+    "wrap again"
+)
 _OURS = {_POSITIONS, "bundle", "http", "http_anywhere", *PolicyOptions.__annotations__}
 
 
@@ -57,6 +62,12 @@ _OURS = {_POSITIONS, "bundle", "http", "http_anywhere", *PolicyOptions.__annotat
 @click.option(
     "--only", metavar="SERVER", multiple=True, help="Leave all servers but this one alone; repeatable."
 )
+@click.option(
+    "--servers-only", is_flag=True, help="Install no hooks: the client's own tools stay ungoverned."
+)
+@click.option(
+    "--hooks-only", is_flag=True, help="Install hooks alone, and leave the client's servers as they are."
+)
 @DRY_RUN
 @YES
 @click.option("--print", "print_", is_flag=True, help="Change nothing; print the client's entry alone.")
@@ -70,6 +81,8 @@ def command(
     bundle: str | None,
     scope: ConfigScope | None,
     only: tuple[str, ...],
+    servers_only: bool,
+    hooks_only: bool,
     dry_run: bool,
     yes: bool,
     print_: bool,
@@ -105,7 +118,6 @@ def command(
     from ironcurtain.integrations.clients.target import chosen_location, has_servers
     from ironcurtain.integrations.clients.wrap import wrap
     from ironcurtain.policy import Policy
-    from ironcurtain.system import terminal
 
     need("mcp")  # a client would be left with a proxy that cannot start
     first, client, proxy_options = _divided(positions, unnamed=print_ and servers is not None)
@@ -115,10 +127,20 @@ def command(
         return _print_for(servers, _named(bundle), deployment, proxy_options)
     if servers is not None:
         raise UsageError("--servers is for --print without a client", hint="A client's servers are its own.")
-    place = chosen_location(client, scope, has_servers, "has servers")
+    if hooks_only and (servers_only or only or print_ or client != "claude-code"):
+        raise UsageError("--hooks-only is for claude-code, without --servers-only, --only and --print")
     policy = Policy.load(_named(bundle), **deployment)
     check_sandbox(policy)  # the proxy would not start, and the client have no servers
+    if hooks_only:
+        if not _knows_own_tools(policy):
+            raise UsageError("the policy knows no tool of claude-code", hint=_UNHOOKED)
+        hook = _hooks(policy, _named(bundle), deployment, scope or "user")
+        return _carried_out(hook, dry_run=dry_run, yes=yes, format_=format_)
+    place = chosen_location(client, scope, has_servers, "has servers")
     follows = deployment["sandbox"] == "." and place.starts_in_projects
+    hooks = None
+    if place.client == "claude-code" and not servers_only and not print_:
+        hooks = _hooks(policy, _named(bundle), deployment, "project" if place.project else "user")
     command = _command(policy, _named(bundle), deployment, proxy_options, follows=follows)
     known = known_of(place)
     tools = _tools(policy)
@@ -136,11 +158,22 @@ def command(
         )
         notes = (*report.notes, *_of_policy(policy, report, known), *_disagreeing(policy, report))
         notes = (*notes, *([_FOLLOWS.format(client=place.client)] if follows else []))
-        return report.model_copy(update={"notes": notes})
+        report = report.model_copy(update={"notes": notes})
+        if place.client == "claude-code" and hooks is None and not print_:
+            report = report.model_copy(update={"notes": (*notes, _UNHOOKED)})
+        return report if hooks is None else _joined(report, hooks(dry_run=dry_run))
 
     if print_:
         report = _print_would_be(act(dry_run=True))
-    elif not (dry_run or yes):
+        return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+    return _carried_out(act, dry_run=dry_run, yes=yes, format_=format_)
+
+
+def _carried_out(act: Callable[..., ClientReport], *, dry_run: bool, yes: bool, format_: str) -> Exit:
+    """Show a change, ask about it unless that is answered already, and do it."""
+    from ironcurtain.system import terminal
+
+    if not (dry_run or yes):
         preview = act(dry_run=True)
         if not terminal.is_there():
             return _unasked(preview, format_)
@@ -153,6 +186,40 @@ def command(
         report = act(dry_run=dry_run)
         print_report(report, format_)
     return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+
+
+def _knows_own_tools(policy: Policy) -> bool:
+    """Tell whether the policy knows the built-in tools of Claude Code."""
+    from ironcurtain.bundle.content import PolicyContent
+    from ironcurtain.integrations.clients.hooks import CLIENT as CLAUDE_CODE
+
+    return CLAUDE_CODE in PolicyContent.of(policy.bundle).annotations.servers
+
+
+def _hooks(
+    policy: Policy, bundle: str, deployment: DeploymentOptions, scope: ConfigScope
+) -> Callable[..., ClientReport]:
+    """Return what installs the hooks."""
+    from ironcurtain.integrations.clients.hooks import HookedSettings, install
+    from ironcurtain.integrations.clients.ready import program
+    from ironcurtain.system.structs import replace
+
+    follows = deployment["sandbox"] == "." and scope == "user"
+    started = _command(policy, bundle, deployment, (), follows=follows)
+    command = replace(started, program=(*program(), "pdp"))
+    return partial(install, HookedSettings.of(scope), command, follows=follows)
+
+
+def _joined(report: ClientReport, hooks: ClientReport) -> ClientReport:
+    """Return the report on both changes."""
+    is_other = report.status == "unchanged" and hooks.status != "unchanged"
+    return report.model_copy(
+        update={
+            "status": hooks.status if is_other else report.status,
+            "notes": (*report.notes, f"hooks: {hooks.file}", *hooks.notes),
+            "diff": report.diff + hooks.diff,
+        }
+    )
 
 
 def _tools(policy: Policy) -> dict[str, list[str]]:

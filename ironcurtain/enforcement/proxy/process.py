@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -24,11 +25,16 @@ _LAST_THREADS = 1.0
 
 
 def serve(options: ProxyOptions) -> None:
-    """Run the proxy; of several errors at once the first one is told."""
+    """Run the proxy."""
+    run(run_proxy, options, say)
+
+
+def run(work: Callable[..., Awaitable[None]], *arguments: object) -> None:
+    """Run a process that serves; of several errors at once the first one is told."""
     _keep_quiet()
     try:
         with adopting():
-            anyio.run(run_proxy, options, say, backend_options={"use_uvloop": True})
+            anyio.run(work, *arguments, backend_options={"use_uvloop": True})
     except* IronCurtainError as group:
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):

@@ -11,33 +11,20 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 from anyio import to_thread
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from ironcurtain.enforcement.approvals.broker_directory import ApprovalDirectory, RequestListener, nobody
-from ironcurtain.enforcement.approvals.hook import Hook
-from ironcurtain.enforcement.approvals.messages import ApprovalRequest
-from ironcurtain.enforcement.approvals.places import default_paths
+from ironcurtain.enforcement.approvals.broker_directory import nobody
 from ironcurtain.enforcement.audit.log import AuditLog
-from ironcurtain.enforcement.audit.log_paths import key_id
 from ironcurtain.enforcement.audit.record_types import RecordListener
 from ironcurtain.enforcement.audit.witness import AuditWitness
 from ironcurtain.enforcement.calls.active_policy import ActivePolicy, PolicyInstance
-from ironcurtain.enforcement.calls.approval_broker import ApprovalBroker, OpenRequest
-from ironcurtain.enforcement.calls.declared_facts import DeclaredFacts
+from ironcurtain.enforcement.calls.assembly import Surroundings, assemble, record_start
 from ironcurtain.enforcement.calls.enforce import Enforcer, unlimited
-from ironcurtain.enforcement.calls.path_locks import OtherProxies
-from ironcurtain.enforcement.calls.repeated_calls import RepeatedCallLimiter
 from ironcurtain.enforcement.calls.started_engine import StartedEngine
-from ironcurtain.enforcement.facts.gather import FactSources
-from ironcurtain.enforcement.facts.memory import BEGINS, SessionMemory
-from ironcurtain.enforcement.facts.totals.store import StoreError
-from ironcurtain.enforcement.facts.totals.store_place import StorePlace
-from ironcurtain.enforcement.facts.user.words import UserWords
 from ironcurtain.enforcement.proxy.configuration import Mark, load_own
 from ironcurtain.enforcement.proxy.listing import Listing, NarrowedTools
 from ironcurtain.enforcement.proxy.mcp_endpoint import McpEndpoint
@@ -56,7 +43,6 @@ from ironcurtain.enforcement.proxy.withheld import Withheld
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
 from ironcurtain.gateway.admission import Admission
 from ironcurtain.policy import Policy
-from ironcurtain.system.private_runtime import shared_file
 from ironcurtain.system.secret_forms.hiding import suspicious
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import visible
@@ -109,12 +95,8 @@ async def serve(
         live = ActivePolicy(first)
         stack.push_async_callback(_close_current, live)
         client = served if isinstance(served, InProcessClient) else None
-        asked = (client.asked if client is not None else None) or nobody
-        directory = _approvals(options, live, log, say, stack, asked) if options.approver else None
         listeners: list[RecordListener] = [telemetry] if telemetry is not None else []
         listeners += [client.records] if client is not None else []
-        words = client.words if client is not None else None
-        facts = await _facts(options, log, audit_options.key, words, say)
         _announce(options, policy, log, launcher, say)
         gateways, limited = gateways_of(ready.loaded.config), unlimited
         if options.domain is not None:
@@ -128,34 +110,20 @@ async def serve(
             say,
             gateways,
         )
-        asking = OpenRequest(
-            log.paths.session, options.patience, options.seconds, options.client_person, options.approvers
-        )
-        enforcer = Enforcer(
-            policy=live,
-            broker=ApprovalBroker(directory, asking),
-            log=log,
-            facts=facts,
-            breaker=RepeatedCallLimiter(options.repeats),
-            confined=launcher.state,
-            neighbours=OtherProxies(shared_file("turns")),
+        surroundings = Surroundings(
             reach=manager.reach,
             find_tool=manager.find_tool,
-            caller=options.caller,
-            observe=options.observe,
-            listeners=tuple(listeners),
-            principal=options.principal,
-            limited=limited,
+            confined=launcher.state,
             admission=Admission(gateways),
             outputs=outputs_of(ready.loaded.config, gateways),
+            limited=limited,
+            listeners=tuple(listeners),
+            asked=(client.asked if client is not None else None) or nobody,
+            words=client.words if client is not None else None,
         )
+        enforcer = await assemble(options, live, log, surroundings, say, stack)
         manager.enforce_with(enforcer)
-        with anyio.CancelScope(shield=True):
-            started = first.recorder.event("start", revision=policy.revision, observe=options.observe)
-            # Our own word, not a value of a call: it says which key the digests that follow are made with.
-            detail = {**started.detail, "digests_by": key_id(audit_options.key)}
-            detail |= BEGINS if options.session is None else {}
-            await log.event(started.model_copy(update={"detail": detail}))
+        await record_start(enforcer, begins=options.session is None)
         try:
             await _serve(options, manager, served, witness, ready.loaded.mark)
         finally:
@@ -213,64 +181,6 @@ async def _load_later() -> None:
     await anyio.sleep(_REST_BEFORE)
     for load in (suspicious, partial(import_module, _LATER)):
         await to_thread.run_sync(load, abandon_on_cancel=True)
-
-
-def _approvals(
-    options: ProxyOptions,
-    live: ActivePolicy,
-    log: AuditLog,
-    say: Callable[[str], None],
-    stack: AsyncExitStack,
-    told: RequestListener,
-) -> ApprovalDirectory:
-    """Open the approvals directory, and tell of what waits there if there is a command for that."""
-    deployment = live.current.loaded.deployment
-    reachable = [
-        Path(path) for path in (deployment.sandbox, *deployment.working_roots.values()) if path is not None
-    ]
-    directory_path, key = default_paths()
-
-    def is_usable(request: ApprovalRequest) -> bool:
-        return request.session != log.paths.session or log.is_usable(request.id, request.asked)
-
-    def redacted(request: ApprovalRequest) -> ApprovalRequest:
-        return live.current.recorder.redacted(request)
-
-    if options.on_approval is not None:
-        hook = Hook(options.on_approval, redacted, say)
-        stack.callback(hook.close)
-        told = hook.tell
-    directory = ApprovalDirectory.open(
-        directory_path,
-        key,
-        reachable=reachable,
-        is_usable=is_usable,
-        told=told,
-        approvers=options.approvers,
-    )
-    return stack.enter_context(directory)
-
-
-async def _facts(
-    options: ProxyOptions,
-    log: AuditLog,
-    key: bytes,
-    words: UserWords | None,
-    say: Callable[[str], None],
-) -> DeclaredFacts:
-    """Return where declared facts come from: the memory in the log, the totals where they are kept."""
-    memory = await to_thread.run_sync(SessionMemory.of_log, log.paths, log.state)
-    if options.session is None:
-        memory.begin()
-    place = options.state or StorePlace.parse(None)
-    server = place.server()
-    if server is not None:
-        try:
-            await to_thread.run_sync(server.check)
-            say(f"totals are kept in {place.name}")
-        except StoreError as error:
-            say(f"{error}: until it can, calls that need a total are refused")
-    return DeclaredFacts(FactSources(memory, server or place.open(key), options.now, words), log)
 
 
 def _announce(

@@ -1,0 +1,129 @@
+"""What a client runs for each event: asks the decision service, prints its answer, and on any failure blocks.
+
+It needs the standard library only, and nothing of the package that it lies in: `python -I -S` starts it, with
+the file that `ironcurtain wrap` wrote. Exit 0 with an answer, else exit 2 with a sentence: in every dialect
+of hooks that blocks, and other exits do not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+
+TYPE_CHECKING = False  # as `typing` has it, which would take as long to load as all else
+if TYPE_CHECKING:
+    from subprocess import Popen
+    from typing import Any
+
+_OK, _BLOCK, _BUSY = 200, 2, 3
+_POLL = 0.05
+_MOST_BYTES = 16 << 20
+
+
+def main(path: str) -> None:
+    """Answer one event by the configuration at a path."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes as long to load as all else
+        configuration = json.load(file)
+    event = sys.stdin.buffer.read()
+    end = time.monotonic() + configuration["seconds"]
+    place, directory = _place(configuration)
+    with _connected(place, configuration, directory, end) as connection:
+        status, body = _asked(connection, configuration["path"], event, end)
+    answer = json.loads(body)
+    if not isinstance(answer, dict):
+        raise OSError("the decision service answered nonsense")
+    if status != _OK:
+        raise OSError(answer["error"])
+    if answer:
+        sys.stdout.write(json.dumps(answer))
+        sys.stdout.flush()
+
+
+def _place(configuration: dict[str, Any]) -> tuple[str, str]:
+    """Return the socket and the workspace: one service a project where the workspace follows the client."""
+    if configuration["directory"] is not None:
+        return configuration["socket"], configuration["directory"]
+    import hashlib  # noqa: PLC0415 - as seldom as that
+
+    directory = os.path.realpath(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())  # noqa: PTH109
+    digest = hashlib.sha256(os.fsencode(directory)).hexdigest()[:12]
+    return configuration["socket"].removesuffix(".sock") + f"-{digest}.sock", directory
+
+
+def _connected(place: str, configuration: dict[str, Any], directory: str, end: float) -> socket.socket:
+    """Return a connection to the service, which is started where there is none."""
+    parent = os.path.dirname(place)  # noqa: PTH120
+    started: Popen[bytes] | None = None
+    os.makedirs(parent, mode=0o700, exist_ok=True)  # noqa: PTH103
+    while True:
+        found = os.lstat(parent)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise OSError(f"{parent} is not yours alone")
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(max(_POLL, end - time.monotonic()))
+            connection.connect(place)
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+        else:
+            return connection
+        if started is None:
+            started = _started(place, configuration, directory)
+        elif started.poll() not in {None, 0, _BUSY}:  # busy: another hook was quicker
+            with open(configuration["log"], encoding="utf-8", errors="replace") as log:  # noqa: PTH123
+                raise OSError(f"the decision service does not start: {log.read()[-400:].strip()}")
+        if time.monotonic() > end:
+            raise OSError("the decision service does not answer in time")
+        time.sleep(_POLL)
+
+
+def _started(place: str, configuration: dict[str, Any], directory: str) -> Popen[bytes]:
+    """Start the service; it goes on when the hook has ended."""
+    import subprocess  # noqa: PLC0415 - most hooks start none
+
+    with open(configuration["log"], "wb") as log:  # noqa: PTH123
+        return subprocess.Popen(  # noqa: S603 - what `ironcurtain wrap` wrote
+            [*configuration["command"], "--unix", place],
+            cwd=directory,
+            env={**os.environ, **configuration["environment"]},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _asked(connection: socket.socket, path: str, event: bytes, end: float) -> tuple[int, bytes]:
+    """Send an event; return the status and the body of the answer."""
+    attended = int(os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1")
+    connection.sendall(
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(event)}\r\nX-Session-Attended: {attended}\r\n"
+        "Connection: close\r\n\r\n".encode()
+        + event
+    )
+    received = b""
+    while piece := connection.recv(1 << 16):
+        received += piece
+        connection.settimeout(max(_POLL, end - time.monotonic()))
+        if len(received) > _MOST_BYTES:
+            raise OSError("the decision service answered too much")
+    head, _, body = received.partition(b"\r\n\r\n")
+    lines = head.lower().split(b"\r\n")
+    if f"content-length: {len(body)}".encode() not in lines:
+        raise OSError("the decision service broke off")
+    return int(lines[0].split()[1]), body
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1])
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it must not let a call through
+        sys.stderr.write(
+            f"IronCurtain blocked this: nothing could be decided: {error or type(error).__name__}\n"
+        )
+        sys.stderr.flush()
+        os._exit(_BLOCK)
