@@ -91,6 +91,7 @@ class Policy:
         sandbox: str | Path | None = None,
         home: str | Path | None = None,
         protected: Iterable[str | Path] = (),
+        unchangeable: Iterable[str | Path] = (),
         servers: str | Path | None = None,
         expect_revision: str | None = None,
         verify_key: str | Path | None = None,
@@ -109,6 +110,7 @@ class Policy:
             home: The home directory (default: the user's).
             protected: Paths no tool may touch, beside the bundle, the project that it was made from
                 (`bundle/origin.py`), the files named here and `~/.ironcurtain`.
+            unchangeable: Paths that tools may read and not change: what governs a client of its own tools.
             servers: `mcp-servers.json`, for working roots and domain lists.
             expect_revision: Refuse any other revision.
             verify_key: Public key in PEM form; refuse whatever its owner did not sign. Without one nobody
@@ -142,6 +144,7 @@ class Policy:
                 home=user,
                 sandbox=sandbox,
                 protected=ours,
+                unchangeable=unchangeable,
                 config=config,
                 reachable=reachable,
             )

@@ -91,6 +91,7 @@ class Deployment(Struct):
         home: The home directory, absolute; what `~` means.
         sandbox: The session's working directory, absolute, or None: then nothing is contained.
         protected: Paths of the system's own files and directories, absolute.
+        unchangeable: Paths that tools may read and not change, absolute.
         working_roots: By server, the directory its relative paths resolve against (default: sandbox).
         domains: By server, its domain list; a server that is missing has no domain gate.
     """
@@ -98,6 +99,7 @@ class Deployment(Struct):
     home: str
     sandbox: str | None = None
     protected: tuple[str, ...] = ()
+    unchangeable: tuple[str, ...] = ()
     working_roots: Mapping[str, str] = field(default_factory=dict)
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -252,4 +254,7 @@ class LoadedPolicy:
     def _protect(self) -> Protection:
         configuration = f"{self.deployment.home}/{CONFIGURATION_DIRECTORY}"
         protected = [self._real(path) for path in (*self.deployment.protected, configuration)]
-        return Protection(protected, self._sandbox, self._world, lasting=self._lasting)
+        unchangeable = [self._real(path) for path in self.deployment.unchangeable]
+        return Protection(
+            protected, self._sandbox, self._world, unchangeable=unchangeable, lasting=self._lasting
+        )

@@ -18,7 +18,7 @@ from ironcurtain.system.files import absolute
 _INHERITED = ("PATH", "XDG_CONFIG_HOME")
 
 
-def load_on_this_machine(
+def load_on_this_machine(  # noqa: PLR0913 - each is a fact of one place
     bundle: Bundle,
     place: Path,
     *,
@@ -27,6 +27,7 @@ def load_on_this_machine(
     protected: Iterable[str | Path],
     config: ServerConfig | None,
     reachable: tuple[Path, ...],
+    unchangeable: Iterable[str | Path] = (),
 ) -> LoadedPolicy:
     """Load a bundle that was read for enforcement.
 
@@ -36,6 +37,7 @@ def load_on_this_machine(
         home: The home directory.
         sandbox: The session's working directory, if there is one.
         protected: What no tool may touch, beside that project.
+        unchangeable: What no tool may change.
         config: The servers, for working roots and domain lists.
         reachable: What tools or contained servers can write: no program is taken from there.
 
@@ -50,6 +52,7 @@ def load_on_this_machine(
         home=absolute(home),
         sandbox=absolute(sandbox) if sandbox is not None else None,
         protected=tuple(absolute(path) for path in known),
+        unchangeable=tuple(absolute(path) for path in unchangeable),
         working_roots={n: absolute(base / s.working_root) for n, s in servers.items() if s.working_root},
         domains={name: s.domains for name, s in servers.items() if s.domains is not None},
     )

@@ -31,12 +31,18 @@ class Protection:
         sandbox: str | None,
         world: HostView,
         *,
+        unchangeable: Iterable[str] = (),
         lasting: Resolver | None = None,
     ) -> None:
-        """Take real absolute paths, and the resolver of all calls where the world never changes."""
+        """Take real absolute paths, and the resolver of all calls where the world never changes.
+
+        `unchangeable` may be read, and is refused like the protected ones where it would be changed.
+        """
         self.paths = tuple(sorted(set(protected)))
         self.sandbox = sandbox
         self._world = world
+        unchanged = [*unchangeable]
+        self.unchanged = Protection(unchanged, None, world) if unchanged else None
         self._lasting = (lasting, PathGuard(self, world, lasting)) if lasting is not None else None
 
     def guard(self, resolver: Resolver) -> PathGuard:
@@ -55,6 +61,7 @@ class PathGuard:
         self._world = world
         self._resolver = resolver
         self._places = frozenset(protection.paths)
+        self._unchanged = protection.unchanged.guard(resolver) if protection.unchanged is not None else None
         # Many paths of one call lie in few directories, and what is above each of them is found once.
         self._around: dict[str, str | None] = {}
         self._aliases: dict[str, str | None] = {}
@@ -72,12 +79,17 @@ class PathGuard:
         return any(is_within(entry, path) for entry in self._paths)
 
     def refuses_change(self, path: str) -> bool:
-        """Tell whether writing or deleting there would change git's own configuration or hooks.
+        """Tell whether writing or deleting there would change what runs code unasked, or what governs.
+
+        That is git's own configuration and hooks, and what is unchangeable here.
 
         Raises:
             UnreadableError: If that cannot be told.
         """
         if any(step.casefold() == GIT_DIRECTORY for step in path.split("/")):
+            return True
+        unchanged = self._unchanged
+        if unchanged is not None and (unchanged.refuses(path) or unchanged.refuses_below(path)):
             return True
         return any(self._is_bare_repository(parent) for parent in _with_parents(path) if parent != path)
 

@@ -65,7 +65,7 @@ def command(*, socket: str | None, **chosen: Any) -> Exit:  # noqa: ANN401 - of 
         audit_values="redacted",
         audit_redact=(),
         trusted={"the servers' file": chosen["servers"]},
-        kept=governing_files(str(Path(sandbox).absolute()) if sandbox is not None else None, home),
+        unchangeable=governing_files(str(Path(sandbox).absolute()) if sandbox is not None else None, home),
     )
     place = Path(socket).absolute() if socket is not None else runtime_directory() / "pdp.sock"
     run(run_service, options, place, say)

@@ -155,12 +155,13 @@ def enforcer_options_of(
     has_own_user: bool = True,
     trusted: Mapping[str, str | None] = MappingProxyType({}),
     kept: Iterable[str | None] = (),
+    unchangeable: Iterable[str] = (),
     **deployment: Unpack[EnforcementOptions],
 ) -> EnforcerOptions:
     """Return how calls are enforced, whoever makes them, as the options of the command say.
 
     `has_own_user` tells whether calls are made for whose account this is; `trusted` are further files that it
-    is configured by, by what they are, and `kept` further paths that no tool may touch.
+    is configured by, by what they are; no tool may touch `kept` besides, or change what is `unchangeable`.
     """
     from ironcurtain.cli.options.bundle_argument import caller_facts
     from ironcurtain.enforcement.approvals.approvers import Approvers
@@ -188,7 +189,7 @@ def enforcer_options_of(
         **keys,
     }
     return EnforcerOptions(
-        load=partial(Policy.load, bundle, **deployment),
+        load=partial(Policy.load, bundle, unchangeable=[*unchangeable], **deployment),
         bundle=Path(bundle),
         files={what: Path(path) for what, path in files.items() if path} | told,
         session=session,

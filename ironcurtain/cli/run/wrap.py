@@ -41,9 +41,9 @@ _FOLLOWS = (
     "that is your home directory or one above it, the proxy does not start"
 )
 _UNHOOKED = (
-    "the built-in tools of claude-code (shell, files, web) stay ungoverned: no hooks are installed; for those, "
-    'add the server `"claude-code": {"builtin": "claude-code"}` to the policy\'s mcp-servers.json, compile, and '
-    "wrap again"
+    "the built-in tools of claude-code (shell, files, web) stay ungoverned, for no hooks are installed; for "
+    'them add the server `"claude-code": {"builtin": "claude-code"}` to the mcp-servers.json of the policy, '
+    "compile, and wrap again"
 )
 _OURS = {_POSITIONS, "bundle", "http", "http_anywhere", *PolicyOptions.__annotations__}
 

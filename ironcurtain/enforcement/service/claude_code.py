@@ -148,7 +148,7 @@ def _result(event: HookEvent) -> ServerResult:
 
 
 def governing_files(workspace: str | None, home: str) -> list[str]:
-    """Return the files by which the client is governed: no tool may touch them."""
+    """Return the files by which the client is governed: no tool may change them."""
     names = ("settings.json", "settings.local.json", "hooks", "plugins", "agents", "skills", "commands")
     directories = [Path(home) / ".claude", *([Path(workspace) / ".claude"] if workspace else ())]
     own = [Path(home) / ".claude.json", *([Path(workspace) / ".mcp.json"] if workspace else ())]

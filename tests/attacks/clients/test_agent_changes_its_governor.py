@@ -1,7 +1,8 @@
 """Attack: an agent with its client's own tools changes what governs these tools, or leads them past it.
 
-Held by: the client's settings, hooks and extensions and all that is ours are protected paths, searches that
-could lead out of their directory are no valid calls, and what was decided is what the client is told to do.
+Held by: the client's settings, hooks and extensions are unchangeable and all that is ours is protected,
+searches that could lead out of their directory are no valid calls, and what was decided is what the client is
+told to do.
 The client's shell is not held by this: its commands are opaque to every rule.
 """
 
@@ -50,6 +51,8 @@ def test_settings_hooks_and_logs_are_written_by_no_tool(governed: Governed) -> N
     ):
         answer = governed.asks("Write", {"file_path": str(path), "content": "{}"}, f"w{number}")
         assert denied(answer), path
+    assert not denied(governed.asks("Read", {"file_path": f"{work}/.claude/settings.json"}, "r1"))
+    assert not denied(governed.asks("Grep", {"pattern": "x", "path": str(work)}, "r2"))
 
 
 @pytest.mark.parametrize(
