@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from support.deployments.decided import MAIN, Governed
-
 from field.model import Model
+from support.deployments.decided import MAIN, Governed
 
 LONGEST = 600
 MODES = ("default", "plan", "acceptEdits", "dontAsk", "bypassPermissions")
@@ -31,6 +30,7 @@ def script(work: Path) -> list[tuple[str, dict[str, Any], str]]:
         ("Read", {"file_path": "/etc/hostname"}, "deny"),
         ("Edit", {"file_path": f"{work}/a.txt", "old_string": "one", "new_string": "1"}, "allow"),
         ("Write", {"file_path": f"{work}/sub/../b.txt", "content": "b"}, "allow"),
+        ("Write", {"file_path": f"{work}/link/../d.txt", "content": "d"}, "allow"),
         ("Write", {"file_path": f"{work}/ask/c.txt", "content": "c"}, "escalate"),
         ("Write", {"file_path": f"{work}/.claude/settings.local.json", "content": "{}"}, "deny"),
         ("Bash", {"command": f"touch {work}/shell"}, "escalate"),
@@ -97,9 +97,11 @@ def main(program: str) -> None:
     subprocess.run([*wrap, "--sandbox", str(place.work)], env=place.environment, check=True)
     (configuration,) = (place.home / ".ironcurtain" / "clients").glob("*/hooks/hook.json")
     place.socket = Path(json.loads(configuration.read_text())["socket"])
+    (place.work / "sub" / "deep").mkdir()
+    (place.work / "link").symlink_to("sub/deep")  # what is behind `link/..` is another place than it looks
     try:
         for mode in MODES:
-            for path in ("b.txt", "ask/c.txt", "shell"):
+            for path in ("b.txt", "ask/c.txt", "shell", "sub/d.txt", "d.txt"):
                 (place.work / path).unlink(missing_ok=True)
             found = play(place, program, mode)
             wanted = [(name, verdict, verdict == "allow") for name, _, verdict in script(place.work)]

@@ -42,8 +42,9 @@ def command(*, socket: str | None, **chosen: Any) -> Exit:  # noqa: ANN401 - of 
       ironcurtain pdp --bundle generated/bundle --sandbox ~/work
 
     \b
-    Exit: 0 a signal came or nobody asks any more, 2 wrong options or
-    files, 3 no engine, no intact bundle, or another service listens there.
+    Exit: 0 a signal came, nobody asks any more, or another service
+    listens there, 2 wrong options or files, 3 no engine or no intact
+    bundle.
     """  # noqa: D301 - click reads the escape
     from ironcurtain.cli.run.proxy import enforcer_options_of
     from ironcurtain.enforcement.calls.repeated_calls import MOST

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
-_OK, _BLOCK, _BUSY = 200, 2, 3
+_OK, _BLOCK = 200, 2
 _POLL = 0.05
 _MOST_BYTES = 16 << 20
 
@@ -72,7 +72,9 @@ def _connected(place: str, configuration: dict[str, Any], directory: str, end: f
             return connection
         if started is None:
             started = _started(place, configuration, directory)
-        elif started.poll() not in {None, 0, _BUSY}:  # busy: another hook was quicker
+        elif started.poll() == 0:  # another one was there, and is ending, or another hook was quicker
+            started = None
+        elif started.poll() is not None:
             with open(configuration["log"], encoding="utf-8", errors="replace") as log:  # noqa: PTH123
                 raise OSError(f"the decision service does not start: {log.read()[-400:].strip()}")
         if time.monotonic() > end:

@@ -27,7 +27,7 @@ from ironcurtain.enforcement.proxy.transport.http_server import run_server
 from ironcurtain.enforcement.proxy.transport.signals import Signals
 from ironcurtain.enforcement.service.application import application
 from ironcurtain.enforcement.service.sessions import Sessions
-from ironcurtain.errors import BusyError, UsageError
+from ironcurtain.errors import UsageError
 from ironcurtain.system.locks import lock_handle
 from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import visible
@@ -43,6 +43,8 @@ async def run_service(
 ) -> None:
     """Serve until a signal comes, or nobody has asked for long and no result is awaited.
 
+    Where another service listens already, this one ends.
+
     Args:
         options: How calls are enforced.
         socket: Where to listen, in a directory that is this user's alone.
@@ -50,10 +52,12 @@ async def run_service(
         idle: Seconds without a request after which it ends.
 
     Raises:
-        BusyError: If another service listens there.
         IronCurtainError: If something that is needed cannot be had; then nothing was served.
     """
-    with _alone(socket):
+    with _alone(socket) as is_alone:
+        if not is_alone:
+            say(f"another decision service listens at unix:{visible(str(socket))}")
+            return
         check_configuration(options.files)
         _check_private(socket.parent)
         mark = mark_of(options.bundle)
@@ -103,16 +107,17 @@ class _LastRequest:
 
 
 @contextmanager
-def _alone(socket: Path) -> Iterator[None]:
-    """See that no other service listens at a socket, and that none begins to."""
+def _alone(socket: Path) -> Iterator[bool]:
+    """Yield whether no other service listens at a socket; if so, none begins to."""
     handle = os.open(
         socket.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
     )
     try:
         if not lock_handle(handle):
-            raise BusyError("another decision service listens here", where=str(socket))
+            yield False
+            return
         socket.unlink(missing_ok=True)
-        yield
+        yield True
         socket.unlink(missing_ok=True)
     finally:
         os.close(handle)

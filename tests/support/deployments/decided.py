@@ -40,8 +40,8 @@ def claude_code_tools() -> list[dict[str, Any]]:
 def project_rules(work: Path) -> list[dict[str, Any]]:
     """Files of the project are read and written, those below `ask` on approval; nothing else but lists."""
     return [
-        rule("files", "allow", paths={"roles": ["read-path", "write-path"], "within": [str(work)]}),
         rule("asked", "escalate", paths={"roles": ["write-path"], "within": [str(work / "ask")]}),
+        rule("files", "allow", paths={"roles": ["read-path", "write-path"], "within": [str(work)]}),
         rule("todo", "allow", tool=["TodoWrite"]),
         rule("shell", "escalate", tool=["Bash"]),
     ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from ironcurtain.errors import FormatError, ServerConfigError, SeveralErrors
-from ironcurtain.servers.config import load_servers
+from ironcurtain.servers.config import ServerConfig, load_servers
+from ironcurtain.servers.tool_lists.listing import list_tools
 
 
 def write(directory: Path, server: dict[str, object], **top: object) -> Path:
@@ -68,4 +70,25 @@ def test_a_file_without_servers_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mcp-servers.json"
     path.write_text('{"mcpServers": {}}')
     with pytest.raises(ServerConfigError, match="no server"):
+        load_servers(path)
+
+
+def test_the_built_in_tools_of_a_client_are_a_list_that_ships(tmp_path: Path) -> None:
+    path = tmp_path / "mcp-servers.json"
+    path.write_text('{"mcpServers": {"claude-code": {"builtin": "claude-code"}}}')
+    listed = list_tools(load_servers(path), started_in_vain)["claude-code"]
+    assert {"Bash", "Read", "Edit", "Write", "WebFetch"} <= {tool.name for tool in listed}
+
+
+def started_in_vain(_: ServerConfig) -> NoReturn:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "more", ['"command": "x"', '"url": "https://x"', '"tools": "t.json"', '"gateway": "g.py"']
+)
+def test_built_in_tools_are_reached_in_no_other_way(tmp_path: Path, more: str) -> None:
+    path = tmp_path / "mcp-servers.json"
+    path.write_text(f'{{"mcpServers": {{"claude-code": {{"builtin": "claude-code", {more}}}}}}}')
+    with pytest.raises(FormatError, match="the client runs them"):
         load_servers(path)
