@@ -91,17 +91,17 @@ class Deployment(Struct):
         home: The home directory, absolute; what `~` means.
         sandbox: The session's working directory, absolute, or None: then nothing is contained.
         protected: Paths of the system's own files and directories, absolute.
-        unchangeable: Paths that tools may read and not change, absolute.
         working_roots: By server, the directory its relative paths resolve against (default: sandbox).
         domains: By server, its domain list; a server that is missing has no domain gate.
+        unchangeable: Paths that tools may read and not change, absolute.
     """
 
     home: str
     sandbox: str | None = None
     protected: tuple[str, ...] = ()
-    unchangeable: tuple[str, ...] = ()
     working_roots: Mapping[str, str] = field(default_factory=dict)
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unchangeable: tuple[str, ...] = ()
 
     def working_root(self, server: str) -> str | None:
         """Return the directory that a server's relative paths resolve against, or None."""

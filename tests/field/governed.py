@@ -65,8 +65,8 @@ def play(place: Governed, program: str, mode: str) -> Mapping[str, Any]:
         check=False,
     )
     last = max(model.turns, key=lambda turn: len(turn.results))
-    (log,) = [path for path in logs(place) if path.name not in before] or [None]
-    records = [json.loads(line)["record"] for line in log.read_text().splitlines()] if log else []
+    (log,) = [path for path in logs(place) if path.name not in before]
+    records = [json.loads(line)["record"] for line in log.read_text().splitlines()]
     return {
         "exit": ended.returncode,
         "decided": [
@@ -98,7 +98,7 @@ def main(program: str) -> None:
     (configuration,) = (place.home / ".ironcurtain" / "clients").glob("*/hooks/hook.json")
     place.socket = Path(json.loads(configuration.read_text())["socket"])
     (place.work / "sub" / "deep").mkdir()
-    (place.work / "link").symlink_to("sub/deep")  # what is behind `link/..` is another place than it looks
+    (place.work / "link").symlink_to("sub/deep")  # the client takes `link/..` apart by the text
     try:
         for mode in MODES:
             for path in ("b.txt", "ask/c.txt", "shell", "sub/d.txt", "d.txt"):

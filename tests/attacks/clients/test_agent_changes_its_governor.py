@@ -70,5 +70,6 @@ def test_a_link_that_leads_out_is_decided_as_what_it_leads_to(tmp_path: Path) ->
 
 
 def test_arguments_of_tomorrow_and_hidden_ones_are_refused(governed: Governed) -> None:
-    for number, more in enumerate(({"also": "/etc/passwd"}, {"file_path": "/x\0y"}, {"file_path": ["/x"]})):
+    given: list[dict[str, Any]] = [{"also": "/etc/passwd"}, {"file_path": "/x\0y"}, {"file_path": ["/x"]}]
+    for number, more in enumerate(given):
         assert denied(governed.asks("Read", {"file_path": "/x", **more}, f"t{number}"))

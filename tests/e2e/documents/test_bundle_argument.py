@@ -13,7 +13,7 @@ from support.projects.planted import bundle_of
 from ironcurtain.cli.main import cli
 
 OFFICE = ROOT / "examples" / "office"
-ENFORCING = {"decide", "input", "proxy", "wrap"}
+ENFORCING = {"decide", "input", "pdp", "proxy", "wrap"}
 MAKING = {"bundle", "compile"}
 """They make a bundle; what they write is no argument of theirs."""
 
@@ -98,7 +98,7 @@ def with_bundle() -> list[str]:
 
 def test_every_command_about_a_bundle_is_one_of_these() -> None:
     assert set(with_bundle()) == {command[0] for command in COMMANDS} | {
-        "advise", "blame", "doctor", "drift", "proxy", "publish", "replay", "wrap",
+        "advise", "blame", "doctor", "drift", "pdp", "proxy", "publish", "replay", "wrap",
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def test_a_session_is_decided_carried_out_by_its_client_and_recorded(governed: G
     assert "is not permitted" in denied["permissionDecisionReason"]
     moved = governed.asks("Write", {"file_path": "../b.txt", "content": "x"}, "t3", cwd=f"{work}/sub")
     assert moved["updatedInput"] == {"file_path": f"{work}/b.txt", "content": "x"}
-    failed = {"tool_name": "Write", "tool_use_id": "t3", "error": "no space"}
+    failed: dict[str, Any] = {"tool_name": "Write", "tool_use_id": "t3", "error": "no space"}
     assert governed.event("PostToolUseFailure", **failed) == {}
     assert governed.event("SessionEnd", reason="other") == {}
     assert governed.decisions() == [
@@ -194,6 +195,21 @@ def test_a_service_that_does_not_answer_blocks_in_time(alone: Governed) -> None:
         assert alone.asks("TodoWrite", {"todos": []})["exit"] == 2
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+def test_a_full_disk_denies_every_call_until_there_is_room(alone: Governed) -> None:
+    assert alone.event("SessionStart") == {}
+    pid = alone.pid
+    assert pid is not None
+    log = alone.home / ".ironcurtain" / "audit" / f"{alone.session}.jsonl"
+    before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (log.stat().st_size + 100, before[1]))
+    answer = alone.asks("TodoWrite", {"todos": []})
+    assert verdict(answer) == "deny"
+    assert "No record of the call could be written" in answer["permissionDecisionReason"]
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+    assert verdict(alone.asks("TodoWrite", {"todos": []}, "t2")) == "allow"
+    assert alone.decisions() == [("TodoWrite", "allow", True)]
 
 
 def test_a_hook_that_ends_while_a_person_is_asked_calls_the_call_off(alone: Governed) -> None:

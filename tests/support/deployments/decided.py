@@ -119,19 +119,21 @@ class Governed:
         ended = self.run(json.dumps(document).encode(), attended=attended)
         if ended.returncode:
             return {"exit": ended.returncode, "why": ended.stderr.decode()}
-        answer = json.loads(ended.stdout) if ended.stdout else {}
-        return answer.get("hookSpecificOutput", answer)
+        answer: dict[str, Any] = json.loads(ended.stdout) if ended.stdout else {}
+        own: dict[str, Any] = answer.get("hookSpecificOutput", answer)
+        return own
 
     def asks(
         self, tool: str, arguments: Mapping[str, Any], id_: str = "t1", mode: str = "default", **more: Any
     ) -> dict[str, Any]:
         """Let the client ask whether it may call a tool."""
-        said = {"permission_mode": mode, "tool_name": tool, "tool_input": arguments, "tool_use_id": id_}
+        said: dict[str, Any] = {"permission_mode": mode, "tool_name": tool, "tool_input": arguments}
+        said["tool_use_id"] = id_
         return self.event("PreToolUse", **said, **more)
 
     def tells(self, tool: str, response: Any, id_: str = "t1", **more: Any) -> dict[str, Any]:
         """Let the client tell what came of a call."""
-        said = {"tool_name": tool, "tool_input": {}, "tool_use_id": id_, "tool_response": response}
+        said: dict[str, Any] = {"tool_name": tool, "tool_use_id": id_, "tool_response": response}
         return self.event("PostToolUse", **said, **more)
 
     @property

@@ -31,7 +31,7 @@ STAYS: list[tuple[str, dict[str, Any], str, bool]] = [
     ("a__b", {"command": "x"}, NAME, True),
     ("a" * 64, {"command": "x"}, NAME, True),
     ("../a", {"command": "x"}, NAME, True),
-    ("a", {"serverUrl": "https://h"}, "give command, url, tools or gateway", True),
+    ("a", {"serverUrl": "https://h"}, "give command, url, tools, gateway or builtin", True),
     ("a", {"command": "x", "url": "https://h"}, "not both", True),
     ("a", {"command": "x", "args": "y"}, "/args", True),
     ("a", {"command": ["x"]}, "/command", True),
