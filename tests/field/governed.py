@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -95,8 +96,9 @@ def main(program: str) -> None:
     (place.home / ".claude.json").write_text('{"hasCompletedOnboarding": true}')
     wrap = [*MAIN, "wrap", "claude-code", "--hooks-only", "--yes", "--bundle", str(place.bundle)]
     subprocess.run([*wrap, "--sandbox", str(place.work)], env=place.environment, check=True)
-    (configuration,) = (place.home / ".ironcurtain" / "clients").glob("*/hooks/hook.json")
-    place.socket = Path(json.loads(configuration.read_text())["socket"])
+    settings = json.loads((place.home / ".claude" / "settings.json").read_text())
+    words = shlex.split(settings["hooks"]["SessionEnd"][0]["hooks"][0]["command"])
+    place.socket = Path(next(word for word in words if word.endswith(".sock")))
     (place.work / "sub" / "deep").mkdir()
     (place.work / "link").symlink_to("sub/deep")  # the client takes `link/..` apart by the text
     try:

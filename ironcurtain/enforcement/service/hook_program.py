@@ -7,13 +7,12 @@ of hooks that blocks, and other exits do not.
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import sys
 import time
+from _socket import AF_UNIX, SOCK_STREAM, socket  # `socket` itself takes longer to load than all else
 
-TYPE_CHECKING = False  # as `typing` has it, which would take as long to load as all else
+TYPE_CHECKING = False  # as `typing` has it, which would take as long
 if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
@@ -23,46 +22,44 @@ _POLL = 0.05
 _MOST_BYTES = 16 << 20
 
 
-def main(path: str) -> None:
-    """Answer one event by the configuration at a path."""
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes as long to load as all else
-        configuration = json.load(file)
+def main(configuration: str, place: str, seconds: str, path: str, follow: str = "") -> None:
+    """Answer one event.
+
+    Args:
+        configuration: The file that says how the service is started.
+        place: Its socket.
+        seconds: How long all this may take.
+        path: Where events are posted.
+        follow: Not empty where there is one service a project, whose workspace is the project.
+    """
     event = sys.stdin.buffer.read()
-    end = time.monotonic() + configuration["seconds"]
-    place, directory = _place(configuration)
-    with _connected(place, configuration, directory, end) as connection:
-        status, body = _asked(connection, configuration["path"], event, end)
-    answer = json.loads(body)
-    if not isinstance(answer, dict):
-        raise OSError("the decision service answered nonsense")
-    if status != _OK:
-        raise OSError(answer["error"])
-    if answer:
-        sys.stdout.write(json.dumps(answer))
+    end = time.monotonic() + float(seconds)
+    project = ""
+    if follow:
+        from hashlib import sha256  # noqa: PLC0415 - as seldom as that
+
+        project = os.path.realpath(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())  # noqa: PTH109
+        place = f"{place.removesuffix('.sock')}-{sha256(os.fsencode(project)).hexdigest()[:12]}.sock"
+    connection = _connected(place, configuration, project, end)
+    status, body = _asked(connection, path, event, end)
+    if status != _OK or not body.startswith(b"{"):
+        raise OSError(f"the decision service says {body.decode(errors='replace')}")
+    if body != b"{}":
+        sys.stdout.buffer.write(body)
         sys.stdout.flush()
 
 
-def _place(configuration: dict[str, Any]) -> tuple[str, str]:
-    """Return the socket and the workspace: one service a project where the workspace follows the client."""
-    if configuration["directory"] is not None:
-        return configuration["socket"], configuration["directory"]
-    import hashlib  # noqa: PLC0415 - as seldom as that
-
-    directory = os.path.realpath(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())  # noqa: PTH109
-    digest = hashlib.sha256(os.fsencode(directory)).hexdigest()[:12]
-    return configuration["socket"].removesuffix(".sock") + f"-{digest}.sock", directory
-
-
-def _connected(place: str, configuration: dict[str, Any], directory: str, end: float) -> socket.socket:
+def _connected(place: str, configuration: str, project: str, end: float) -> socket:
     """Return a connection to the service, which is started where there is none."""
     parent = os.path.dirname(place)  # noqa: PTH120
     started: Popen[bytes] | None = None
+    log = ""
     os.makedirs(parent, mode=0o700, exist_ok=True)  # noqa: PTH103
     while True:
         found = os.lstat(parent)
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
             raise OSError(f"{parent} is not yours alone")
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = socket(AF_UNIX, SOCK_STREAM)
         try:
             connection.settimeout(max(_POLL, end - time.monotonic()))
             connection.connect(place)
@@ -71,34 +68,38 @@ def _connected(place: str, configuration: dict[str, Any], directory: str, end: f
         else:
             return connection
         if started is None:
-            started = _started(place, configuration, directory)
+            started, log = _started(place, configuration, project)
         elif started.poll() == 0:  # another one was there, and is ending, or another hook was quicker
             started = None
         elif started.poll() is not None:
-            with open(configuration["log"], encoding="utf-8", errors="replace") as log:  # noqa: PTH123
-                raise OSError(f"the decision service does not start: {log.read()[-400:].strip()}")
+            with open(log, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+                raise OSError(f"the decision service does not start: {file.read()[-400:].strip()}")
         if time.monotonic() > end:
             raise OSError("the decision service does not answer in time")
         time.sleep(_POLL)
 
 
-def _started(place: str, configuration: dict[str, Any], directory: str) -> Popen[bytes]:
-    """Start the service; it goes on when the hook has ended."""
-    import subprocess  # noqa: PLC0415 - most hooks start none
+def _started(place: str, path: str, project: str) -> tuple[Popen[bytes], str]:
+    """Start the service, which goes on when the hook has ended; return also where it says what is wrong."""
+    import json  # noqa: PLC0415 - most hooks start none
+    import subprocess  # noqa: PLC0415 - as above
 
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes as long to load as all else
+        configuration: dict[str, Any] = json.load(file)
     with open(configuration["log"], "wb") as log:  # noqa: PTH123
-        return subprocess.Popen(  # noqa: S603 - what `ironcurtain wrap` wrote
+        started = subprocess.Popen(  # noqa: S603 - what `ironcurtain wrap` wrote
             [*configuration["command"], "--unix", place],
-            cwd=directory,
+            cwd=project or configuration["directory"],
             env={**os.environ, **configuration["environment"]},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
+    return started, configuration["log"]
 
 
-def _asked(connection: socket.socket, path: str, event: bytes, end: float) -> tuple[int, bytes]:
+def _asked(connection: socket, path: str, event: bytes, end: float) -> tuple[int, bytes]:
     """Send an event; return the status and the body of the answer."""
     attended = int(os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") == "1")
     connection.sendall(
@@ -122,7 +123,7 @@ def _asked(connection: socket.socket, path: str, event: bytes, end: float) -> tu
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1])
+        main(*sys.argv[1:])
     except BaseException as error:  # noqa: BLE001 - whatever it is, it must not let a call through
         sys.stderr.write(
             f"IronCurtain blocked this: nothing could be decided: {error or type(error).__name__}\n"

@@ -109,8 +109,8 @@ def install(
     with nullcontext() if dry_run else settings.store.lock():
         before = _read(settings.path)
         text = _without(before, settings) if settings.is_hooked else (before or b"").decode()
-        wrapped = _with(text, settings).encode()
-        configuration = _configuration(settings, command, follows=follows)
+        wrapped = _with(text, settings, follows=follows).encode()
+        configuration = _configuration(settings, command)
         is_change = wrapped != before or _read(settings.kept / "hook.json") != configuration
         if is_change and not dry_run:
             _write(settings, before, wrapped, configuration)
@@ -171,29 +171,27 @@ def _write(settings: HookedSettings, before: bytes | None, wrapped: bytes, confi
     atomic_write(settings.path, wrapped, mode=mode)
 
 
-def _configuration(settings: HookedSettings, command: ProxyCommand, *, follows: bool) -> bytes:
-    """Return what the hook program is configured by."""
-    name = settings.store.directory.name
+def _configuration(settings: HookedSettings, command: ProxyCommand) -> bytes:
+    """Return how the hook program starts the service."""
     document: dict[str, JsonValue] = {
-        "socket": str(runtime_directory() / f"pdp-{name[-12:]}.sock"),
-        "path": f"/hooks/{CLIENT}",
         "command": [*command.program, *command.options],
         "environment": {**command.environment},
-        "directory": None if follows else str(Path.home()),
-        "seconds": _PATIENCE + _STARTING,
+        "directory": str(Path.home()),
         "log": str(settings.kept / "pdp.log"),
     }
     return json_text.pretty(document).encode()
 
 
-def _command(settings: HookedSettings) -> str:
+def _command(settings: HookedSettings, *, follows: bool) -> str:
     """Return what the client's shell runs: whatever keeps the program from ending as it should, it blocks."""
     program = Path(service.__file__).with_name("hook_program.py")
-    words = [sys.executable, "-I", "-S", str(program), str(settings.kept / "hook.json")]
+    socket = runtime_directory() / f"pdp-{settings.store.directory.name[-12:]}.sock"
+    words = [sys.executable, "-I", "-S", str(program), str(settings.kept / "hook.json"), str(socket)]
+    words += [f"{_PATIENCE + _STARTING:g}", f"/hooks/{CLIENT}", *(["follow"] if follows else [])]
     return f"{shlex.join(words)} || exit 2"
 
 
-def _with(text: str, settings: HookedSettings) -> str:
+def _with(text: str, settings: HookedSettings, *, follows: bool) -> str:
     """Return the text of settings with our hooks behind those that are there."""
     root = parse(text, str(settings.path)) if text.strip() else None
     value = _object(root.value if root is not None else {}, settings)
@@ -203,7 +201,7 @@ def _with(text: str, settings: HookedSettings) -> str:
             "hooks": [
                 {
                     "type": "command",
-                    "command": _command(settings),
+                    "command": _command(settings, follows=follows),
                     "timeout": int(_PATIENCE + _STARTING) + _LATER,
                 }
             ]

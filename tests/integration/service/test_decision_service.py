@@ -250,7 +250,7 @@ def test_the_hook_program_needs_nothing_of_ours(tmp_path: Path) -> None:
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert "ironcurtain" not in loaded
-    for name in ("subprocess", "http", "pathlib", "hashlib", "asyncio"):
+    for name in ("subprocess", "json", "pathlib", "hashlib", "asyncio"):
         assert f"'{name}'" not in loaded
 
 

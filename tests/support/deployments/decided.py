@@ -90,12 +90,9 @@ class Governed:
         """Write what the hook program is configured by."""
         path = self.place / "hook.json"
         document = {
-            "socket": str(self.socket),
-            "path": "/hooks/claude-code",
             "command": self.command,
             "directory": str(self.work),
             "environment": {**self.environment, **self.extra},
-            "seconds": self.seconds,
             "log": str(self.log),
         }
         path.write_text(json.dumps(document))
@@ -104,7 +101,10 @@ class Governed:
     def run(self, data: bytes, *, attended: bool = False) -> subprocess.CompletedProcess[bytes]:
         """Run the hook program with what a client writes to it."""
         return subprocess.run(
-            [sys.executable, "-I", "-S", str(HOOK), str(self.configuration())],
+            [
+                *(sys.executable, "-I", "-S", str(HOOK), str(self.configuration())),
+                *(str(self.socket), str(self.seconds), "/hooks/claude-code"),
+            ],
             input=data,
             capture_output=True,
             env={**self.environment, "CLAUDE_CODE_SESSION_ATTENDED": str(int(attended))},

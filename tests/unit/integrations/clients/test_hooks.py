@@ -83,7 +83,10 @@ def test_another_service_replaces_the_hooks_and_the_first_file_comes_back(settin
     assert install(settings, other, follows=True).status == "wrapped"
     assert all(len(entries) == 1 for entries in hooks_of(settings).values())
     configured = json.loads((settings.kept / "hook.json").read_text())
-    assert (configured["command"][-1], configured["directory"]) == ("/other", None)
+    assert configured["command"][-1] == "/other"
+    assert hooks_of(settings)["SessionEnd"][0]["hooks"][0]["command"].endswith(
+        "/hooks/claude-code follow || exit 2"
+    )
     remove(settings)
     assert settings.path.read_text() == '{"a":1}'
 
