@@ -85,7 +85,7 @@ def command(
 
     Checks Python and its packages, settings, the model's key, OPA, the bundle (revision, signature, rules),
     the servers (they are started, in their sandbox), gateways (their modules are read), drift, the sandbox,
-    approvals, audit logs, the store of totals, keys, the clients' configurations and running proxies, and
+    approvals, audit logs, the store of totals, keys, the clients' configurations, hooks, running proxies, and
     lets an engine decide a call. Changes nothing, and asks the network only for what --engine, --state,
     --publish-to and --online name.
 

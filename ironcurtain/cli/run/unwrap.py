@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,19 +41,23 @@ def command(
     Exit: 0 restored or not wrapped, 2 wrong options, or it cannot be told what the file should be, 3 the file
     is busy or not writable.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.run.wrap import print_report
+    from ironcurtain.cli.run.wrap import joined, print_report
     from ironcurtain.integrations.clients.hooks import CLIENT as HOOKED
     from ironcurtain.integrations.clients.hooks import HookedSettings, remove
     from ironcurtain.integrations.clients.target import chosen_location, places
     from ironcurtain.integrations.clients.unwrap import is_wrapped, restore, unwrap
 
-    scopes: list[ConfigScope] = ["user", "project"] if scope is None else [scope]
     if dry_run and discard_edits:
         raise UsageError("--discard-edits has no dry run", hint="Leave one of the two out.")
-    hooked = [each for each in map(HookedSettings.of, scopes) if each.is_hooked] if client == HOOKED else []
+    scopes: tuple[ConfigScope, ...] = ("user", "project") if scope is None else (scope,)
+    settings = [HookedSettings.of(one, Path.cwd()) for one in scopes if client == HOOKED]
+    hooked = [each for each in settings if each.is_hooked]
+    for each in hooked if not discard_edits else ():
+        remove(each, dry_run=True)  # whatever keeps them from being removed leaves the servers, too
+    reports = []
     if not hooked or any(map(is_wrapped, places(client, scope, Path.cwd()))):
         place = chosen_location(client, scope, is_wrapped, "is wrapped")
-        print_report(restore(place) if discard_edits else unwrap(place, dry_run=dry_run), format_)
-    for settings in hooked:
-        print_report(remove(settings, dry_run=dry_run), format_)
+        reports.append(restore(place) if discard_edits else unwrap(place, dry_run=dry_run))
+    reports += [remove(each, dry_run=dry_run, discard_edits=discard_edits) for each in hooked]
+    print_report(reduce(joined, reports), format_)
     return Exit.YES

@@ -132,9 +132,8 @@ def command(
     policy = Policy.load(_named(bundle), **deployment)
     check_sandbox(policy)  # the proxy would not start, and the client have no servers
     if hooks_only:
-        if not _knows_own_tools(policy):
+        if (hook := _hooks(policy, _named(bundle), deployment, scope or "user")) is None:
             raise UsageError("the policy knows no tool of claude-code", hint=_UNHOOKED)
-        hook = _hooks(policy, _named(bundle), deployment, scope or "user")
         return _carried_out(hook, dry_run=dry_run, yes=yes, format_=format_)
     place = chosen_location(client, scope, has_servers, "has servers")
     follows = deployment["sandbox"] == "." and place.starts_in_projects
@@ -146,6 +145,7 @@ def command(
     tools = _tools(policy)
 
     def act(*, dry_run: bool) -> ClientReport:
+        _check_hooks(hooks)
         report = wrap(
             place,
             command,
@@ -161,7 +161,7 @@ def command(
         report = report.model_copy(update={"notes": notes})
         if place.client == "claude-code" and hooks is None and not print_:
             report = report.model_copy(update={"notes": (*notes, _UNHOOKED)})
-        return report if hooks is None else _joined(report, hooks(dry_run=dry_run))
+        return report if hooks is None else joined(report, hooks(dry_run=dry_run))
 
     if print_:
         report = _print_would_be(act(dry_run=True))
@@ -188,35 +188,42 @@ def _carried_out(act: Callable[..., ClientReport], *, dry_run: bool, yes: bool, 
     return Exit.NO if any(left.outside for left in report.left) else Exit.YES
 
 
-def _knows_own_tools(policy: Policy) -> bool:
-    """Tell whether the policy knows the built-in tools of Claude Code."""
-    from ironcurtain.bundle.content import PolicyContent
-    from ironcurtain.integrations.clients.hooks import CLIENT as CLAUDE_CODE
-
-    return CLAUDE_CODE in PolicyContent.of(policy.bundle).annotations.servers
-
-
 def _hooks(
     policy: Policy, bundle: str, deployment: DeploymentOptions, scope: ConfigScope
-) -> Callable[..., ClientReport]:
-    """Return what installs the hooks."""
+) -> Callable[..., ClientReport] | None:
+    """Return what installs the hooks; None where the policy knows no tool that they would ask about."""
+    from ironcurtain.bundle.content import PolicyContent
+    from ironcurtain.integrations.clients.hooks import CLIENT as CLAUDE_CODE
     from ironcurtain.integrations.clients.hooks import HookedSettings, install
     from ironcurtain.integrations.clients.ready import program
     from ironcurtain.system.structs import replace
 
+    if CLAUDE_CODE not in PolicyContent.of(policy.bundle).annotations.servers:
+        return None
     follows = deployment["sandbox"] == "." and scope == "user"
     started = _command(policy, bundle, deployment, (), follows=follows)
     command = replace(started, program=(*program(), "pdp"))
-    return partial(install, HookedSettings.of(scope), command, follows=follows)
+    return partial(install, HookedSettings.of(scope, Path.cwd()), command, follows=follows)
 
 
-def _joined(report: ClientReport, hooks: ClientReport) -> ClientReport:
-    """Return the report on both changes."""
+def _check_hooks(hooks: Callable[..., ClientReport] | None) -> None:
+    """See that hooks can be installed, before the servers move.
+
+    Raises:
+        IronCurtainError: If they cannot.
+    """
+    if hooks is not None:
+        hooks(dry_run=True)
+
+
+def joined(report: ClientReport, hooks: ClientReport) -> ClientReport:
+    """Return the report on a change of servers and one of hooks."""
     is_other = report.status == "unchanged" and hooks.status != "unchanged"
     return report.model_copy(
         update={
             "status": hooks.status if is_other else report.status,
             "notes": (*report.notes, f"hooks: {hooks.file}", *hooks.notes),
+            "kept": (*report.kept, *hooks.kept),
             "diff": report.diff + hooks.diff,
         }
     )

@@ -51,15 +51,31 @@ class HooksRecord(Frozen):
     """What belongs to the hooks in one file.
 
     Attributes:
-        original: Digest of the file before; None where there was none.
+        command: What each of them runs.
         wrapped: Digest of the file after.
+        mode: The file's permissions.
     """
 
     format: Literal["ironcurtain/hooks-record/v1"] = "ironcurtain/hooks-record/v1"
-    file: str
-    original: Digest | None
+    command: str
     wrapped: Digest
     mode: int
+
+
+class HookConfiguration(Frozen):
+    """How the hook program starts the service.
+
+    Attributes:
+        command: The service's command line, but for its socket.
+        environment: Variables that it gets beside those of the hook.
+        directory: Where it is started, unless it follows the project.
+        log: What it prints to.
+    """
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    directory: str
+    log: str
 
 
 class HookedSettings(Struct):
@@ -68,10 +84,10 @@ class HookedSettings(Struct):
     path: Path
 
     @classmethod
-    def of(cls, scope: ConfigScope) -> HookedSettings:
+    def of(cls, scope: ConfigScope, project: Path) -> HookedSettings:
         """Return the file of the user, or the one of a project that is the user's own."""
         if scope == "project":
-            return cls(Path.cwd() / ".claude" / "settings.local.json")
+            return cls(project / ".claude" / "settings.local.json")
         return cls(Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "settings.json")
 
     @property
@@ -88,6 +104,33 @@ class HookedSettings(Struct):
     def is_hooked(self) -> bool:
         """Whether there is something to undo."""
         return (self.kept / "record.json").is_file()
+
+    def record(self) -> HooksRecord:
+        """Read what belongs to its hooks.
+
+        Raises:
+            IronCurtainError: If it is not there or not ours.
+        """
+        return load(self.kept / "record.json", HooksRecord)
+
+    def read(self) -> tuple[bytes | None, dict[str, JsonValue]]:
+        """Return the file as it is, None where there is none, and the settings in it.
+
+        Raises:
+            FormatError: If they, or the hooks in them, are no object.
+        """
+        data = _read(self.path)
+        try:
+            value = parse(data.decode(), str(self.path)).value if data and data.strip() else {}
+        except UnicodeDecodeError:
+            raise FormatError("the settings are not UTF-8", where=str(self.path)) from None
+        if not isinstance(value, dict) or not isinstance(value.get("hooks", {}), dict):
+            raise FormatError("the settings, and the hooks in them, are objects", where=str(self.path))
+        return data, value
+
+    def is_ours(self, entry: JsonValue) -> bool:
+        """Tell whether an entry among hooks is one of ours, however it was changed."""
+        return json.dumps(str(self.kept / "hook.json"))[1:-1] in json.dumps(entry)
 
 
 def install(
@@ -107,13 +150,14 @@ def install(
         OSError: If something cannot be written; the settings are then as they were.
     """
     with nullcontext() if dry_run else settings.store.lock():
-        before = _read(settings.path)
-        text = _without(before, settings) if settings.is_hooked else (before or b"").decode()
-        wrapped = _with(text, settings, follows=follows).encode()
+        before, _ = settings.read()
+        plain = _plain(settings)
+        run = _command(settings, follows=follows)
+        wrapped = _with((plain or b"").decode(), settings, run).encode()
         configuration = _configuration(settings, command)
         is_change = wrapped != before or _read(settings.kept / "hook.json") != configuration
         if is_change and not dry_run:
-            _write(settings, before, wrapped, configuration)
+            _write(settings, run, plain, wrapped, configuration)
         status: Literal["unchanged", "would-wrap", "wrapped"] = "would-wrap" if dry_run else "wrapped"
         return ClientReport(
             client=CLIENT,
@@ -124,19 +168,18 @@ def install(
         )
 
 
-def remove(settings: HookedSettings, *, dry_run: bool = False) -> ClientReport:
-    """Undo it: byte for byte, or with what others changed in the file since.
+def remove(settings: HookedSettings, *, dry_run: bool = False, discard_edits: bool = False) -> ClientReport:
+    """Undo it: byte for byte, or with what others changed in the file since, unless that is discarded.
 
     Raises:
         FormatError: If the file was changed, and is no JSON object by now.
         BusyError: If somebody else is changing it.
     """
     with nullcontext() if dry_run else settings.store.lock():
-        before = _read(settings.path)
-        record = load(settings.kept / "record.json", HooksRecord)
-        original = _read(settings.kept / "original") if record.original is not None else None
-        is_ours = before is not None and json_text.digest_bytes(before) == record.wrapped
-        plain = original if is_ours or before is None else _without(before, settings).encode()
+        before, record = _read(settings.path), settings.record()
+        plain = _read(settings.kept / "original") if discard_edits else _plain(settings)
+        is_edited = before is not None and json_text.digest_bytes(before) != record.wrapped
+        kept = (str(settings.store.keep(before)),) if discard_edits and before and is_edited else ()
         if not dry_run:
             if plain is None:
                 settings.path.unlink(missing_ok=True)
@@ -147,23 +190,23 @@ def remove(settings: HookedSettings, *, dry_run: bool = False) -> ClientReport:
             client=CLIENT,
             file=str(settings.path),
             status="would-unwrap" if dry_run else "unwrapped",
+            kept=kept,
             diff=_diff(settings, before, plain or b"") if dry_run else "",
         )
 
 
-def _write(settings: HookedSettings, before: bytes | None, wrapped: bytes, configuration: bytes) -> None:
+def _write(
+    settings: HookedSettings, run: str, plain: bytes | None, wrapped: bytes, configuration: bytes
+) -> None:
     """Write what is kept first: whichever state a crash leaves the settings in can be undone."""
     settings.kept.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mode = settings.path.stat().st_mode & 0o777 if before is not None else _MODE
-    original = None if before is None else json_text.digest_bytes(before)
-    if settings.is_hooked:
-        earlier = load(settings.kept / "record.json", HooksRecord)
-        original, mode = earlier.original, earlier.mode
-    elif before is not None:
-        atomic_write(settings.kept / "original", before, mode=_MODE)
-    record = HooksRecord(
-        file=str(settings.path), original=original, wrapped=json_text.digest_bytes(wrapped), mode=mode
-    )
+    mode = settings.path.stat().st_mode & 0o777 if settings.path.exists() else _MODE
+    original = settings.kept / "original"
+    if plain is None:
+        original.unlink(missing_ok=True)
+    else:
+        atomic_write(original, plain, mode=_MODE)
+    record = HooksRecord(command=run, wrapped=json_text.digest_bytes(wrapped), mode=mode)
     atomic_write(settings.kept / "hook.json", configuration, mode=_MODE)
     text = json_text.pretty(record.model_dump(mode="json"))
     atomic_write(settings.kept / "record.json", text.encode(), mode=_MODE)
@@ -173,13 +216,13 @@ def _write(settings: HookedSettings, before: bytes | None, wrapped: bytes, confi
 
 def _configuration(settings: HookedSettings, command: ProxyCommand) -> bytes:
     """Return how the hook program starts the service."""
-    document: dict[str, JsonValue] = {
-        "command": [*command.program, *command.options],
-        "environment": {**command.environment},
-        "directory": str(Path.home()),
-        "log": str(settings.kept / "pdp.log"),
-    }
-    return json_text.pretty(document).encode()
+    configuration = HookConfiguration(
+        command=(*command.program, *command.options),
+        environment={**command.environment},
+        directory=str(Path.home()),
+        log=str(settings.kept / "pdp.log"),
+    )
+    return json_text.pretty(configuration.model_dump(mode="json")).encode()
 
 
 def _command(settings: HookedSettings, *, follows: bool) -> str:
@@ -191,26 +234,22 @@ def _command(settings: HookedSettings, *, follows: bool) -> str:
     return f"{shlex.join(words)} || exit 2"
 
 
-def _with(text: str, settings: HookedSettings, *, follows: bool) -> str:
+def entry_of(event: str, run: str) -> dict[str, JsonValue]:
+    """Return our entry among the hooks of an event."""
+    timeout = int(_PATIENCE + _STARTING) + _LATER
+    matcher: dict[str, JsonValue] = {"matcher": "*"} if event in _MATCHED else {}
+    return {**matcher, "hooks": [{"type": "command", "command": run, "timeout": timeout}]}
+
+
+def _with(text: str, settings: HookedSettings, run: str) -> str:
     """Return the text of settings with our hooks behind those that are there."""
     root = parse(text, str(settings.path)) if text.strip() else None
-    value = _object(root.value if root is not None else {}, settings)
-    hooks = dict(json_text.members(value.get("hooks")))
+    hooks = dict(json_text.members(root.fields.get("hooks") if root is not None else None))
     for event in EVENTS:
-        one: dict[str, JsonValue] = {
-            "hooks": [
-                {
-                    "type": "command",
-                    "command": _command(settings, follows=follows),
-                    "timeout": int(_PATIENCE + _STARTING) + _LATER,
-                }
-            ]
-        }
         others = hooks.get(event)
-        matcher: dict[str, JsonValue] = {"matcher": "*"} if event in _MATCHED else {}
-        hooks[event] = [*(others if isinstance(others, list) else []), {**matcher, **one}]
+        hooks[event] = [*(others if isinstance(others, list) else []), entry_of(event, run)]
     if root is None or not root.members:
-        return json.dumps({**value, "hooks": hooks}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({"hooks": hooks}, indent=2, ensure_ascii=False) + "\n"
     written = json.dumps(hooks, indent=2, ensure_ascii=False).replace("\n", "\n  ")
     if (member := root.member("hooks")) is not None:
         return text[: member.node.start] + written + text[member.node.end :]
@@ -218,30 +257,20 @@ def _with(text: str, settings: HookedSettings, *, follows: bool) -> str:
     return f'{text[:first]}"hooks": {written},\n  {text[first:]}'
 
 
-def _without(data: bytes | None, settings: HookedSettings) -> str:
-    """Return the text of settings without our hooks: the original where nothing else has changed."""
-    record = load(settings.kept / "record.json", HooksRecord)
-    if data is None or json_text.digest_bytes(data) == record.wrapped:
-        return (_read(settings.kept / "original") or b"").decode() if record.original is not None else ""
-    value = _object(parse(data.decode(), str(settings.path)).value, settings)
-    hooks = {
-        event: [one for one in given if _mark(settings) not in json.dumps(one)]
-        for event, given in json_text.members(value.get("hooks")).items()
-        if isinstance(given, list)
-    }
-    left: dict[str, JsonValue] = {event: [*given] for event, given in hooks.items() if given}
+def _plain(settings: HookedSettings) -> bytes | None:
+    """Return the settings without our hooks: the same bytes as before where nothing else has changed."""
+    data, value = settings.read()
+    if not settings.is_hooked:
+        return data
+    if data is None or json_text.digest_bytes(data) == settings.record().wrapped:
+        return _read(settings.kept / "original")
+    left: dict[str, JsonValue] = {}
+    for event, given in json_text.members(value.get("hooks")).items():
+        others = [one for one in given if not settings.is_ours(one)] if isinstance(given, list) else given
+        left |= {event: others} if others else {}
     rest = {name: each for name, each in value.items() if name != "hooks"}
-    return json.dumps({**rest, **({"hooks": left} if left else {})}, indent=2, ensure_ascii=False) + "\n"
-
-
-def _mark(settings: HookedSettings) -> str:
-    return json.dumps(str(settings.kept / "hook.json"))[1:-1]
-
-
-def _object(value: JsonValue, settings: HookedSettings) -> dict[str, JsonValue]:
-    if not isinstance(value, dict) or not isinstance(value.get("hooks", {}), dict):
-        raise FormatError("the settings, and the hooks in them, are objects", where=str(settings.path))
-    return value
+    text = json.dumps({**rest, **({"hooks": left} if left else {})}, indent=2, ensure_ascii=False)
+    return f"{text}\n".encode()
 
 
 def _read(path: Path) -> bytes | None:

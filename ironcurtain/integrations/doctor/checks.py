@@ -10,6 +10,7 @@ from ironcurtain.errors import Exit, ExtraMissingError, IronCurtainError, System
 from ironcurtain.integrations.doctor.audit import audit
 from ironcurtain.integrations.doctor.clients import clients
 from ironcurtain.integrations.doctor.gateways import gateways
+from ironcurtain.integrations.doctor.hooks import hooks
 from ironcurtain.integrations.doctor.installation import Diagnosis, DoctorReport, Installation, failed
 from ironcurtain.integrations.doctor.policy import bundle
 from ironcurtain.integrations.doctor.project import (
@@ -68,6 +69,7 @@ CHECKS: tuple[Callable[[Installation], Iterator[Diagnosis]], ...] = (
     state,
     keys,
     clients,
+    hooks,
     proxies,
     nodes,
     publishing,

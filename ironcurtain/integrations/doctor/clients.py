@@ -72,7 +72,7 @@ def _client(place: ConfigLocation, installation: Installation) -> Iterator[Diagn
                 {"name": name, "status": status, "what": what, "fix": f"Run `{again}`."}
             )
         return
-    wrong = list(_missing(entry, place.directory))
+    wrong = list(missing(entry, place.directory, "the proxy of the client"))
     for what in wrong:
         yield Diagnosis.fail(name, what, f"Put it back, or run `{again}` anew.")
     behind = list(_behind(name, entry, place.directory))
@@ -103,15 +103,15 @@ def _wrapping(place: ConfigLocation, entry: JsonValue, installation: Installatio
     return ["ironcurtain", "wrap", place.client if place.client != "file" else str(place.path), *options]
 
 
-def _missing(entry: Mapping[str, JsonValue], directory: Path) -> Iterator[str]:
-    """Yield what the client's entry names and what is not there; it starts the proxy in a directory."""
+def missing(entry: Mapping[str, JsonValue], directory: Path, started: str) -> Iterator[str]:
+    """Yield what an entry of the client names and what is not there; what it starts runs in a directory."""
     command = entry.get("command")
     reason = _no_program(command, directory, _path(entry)) if isinstance(command, str) else _NO_PROGRAM
     if reason:
         yield f"the client starts {visible(str(command))}, {reason}"
     for option, value in _options(entry):
         if option in _FILES and not (directory / value).exists():
-            yield f"the proxy of the client is started with {option} {visible(value)}, which does not exist"
+            yield f"{started} is started with {option} {visible(value)}, which does not exist"
 
 
 def _behind(name: str, entry: Mapping[str, JsonValue], directory: Path) -> Iterator[Diagnosis]:

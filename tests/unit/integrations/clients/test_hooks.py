@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ironcurtain.errors import FormatError
 from ironcurtain.integrations.clients.hooks import EVENTS, HookedSettings, install, remove
 from ironcurtain.integrations.clients.wrap import ProxyCommand
 
@@ -19,7 +20,7 @@ OTHER = {"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookedSettings:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    return HookedSettings.of("user")
+    return HookedSettings.of("user", tmp_path)
 
 
 def hooks_of(settings: HookedSettings) -> dict[str, Any]:
@@ -73,6 +74,27 @@ def test_what_others_changed_meanwhile_stays(settings: HookedSettings) -> None:
     settings.path.write_text(json.dumps(document))
     remove(settings)
     assert json.loads(settings.path.read_text()) == {"model": "y", "hooks": {"PreToolUse": [OTHER]}}
+
+
+def test_what_others_changed_between_two_wraps_stays(settings: HookedSettings) -> None:
+    settings.path.parent.mkdir()
+    settings.path.write_text('{"model": "x"}')
+    install(settings, COMMAND, follows=False)
+    document = json.loads(settings.path.read_text())
+    settings.path.write_text(json.dumps({**document, "model": "y"}))
+    assert install(settings, COMMAND, follows=False).status == "wrapped"
+    remove(settings)
+    assert json.loads(settings.path.read_text()) == {"model": "y"}
+
+
+@pytest.mark.parametrize("text", ["[]", '{"hooks": []}', "{", "\udcff"])
+def test_what_is_no_settings_stays_as_it_is(settings: HookedSettings, text: str) -> None:
+    settings.path.parent.mkdir()
+    settings.path.write_text(text, errors="surrogateescape")
+    with pytest.raises(FormatError):
+        install(settings, COMMAND, follows=False)
+    assert settings.path.read_text(errors="surrogateescape") == text
+    assert not settings.is_hooked
 
 
 def test_another_service_replaces_the_hooks_and_the_first_file_comes_back(settings: HookedSettings) -> None:
