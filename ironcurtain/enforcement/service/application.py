@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import anyio
@@ -57,7 +58,11 @@ def application(sessions: Sessions, own: str, seen: Callable[[], None]) -> Starl
     def route(path: str, answer: _Answer, method: str = "POST") -> Route:
         async def answered(request: Request) -> Response:
             seen()
-            return await _answered(request, answer)
+            response, why = await _answered(request, answer)
+            if why:
+                with suppress(IronCurtainError):  # it is blocked in any case
+                    await (await sessions.of(own)).tell("blocked", request.url.path, why)
+            return response
 
         return Route(path, answered, methods=[method])
 
@@ -80,8 +85,8 @@ async def _read(request: Request, form: type[M]) -> M:
     return form.model_validate(json_text.parse(await request.body()))
 
 
-async def _answered(request: Request, answer: _Answer) -> Response:
-    """Answer a request; who has gone before the answer was there gets none, and its call is called off."""
+async def _answered(request: Request, answer: _Answer) -> tuple[Response, str]:
+    """Answer a request, and say why it is none that gets a verdict, if so."""
     try:
         document = await _while_connected(request, answer)
     except ValidationError as error:
@@ -95,11 +100,14 @@ async def _answered(request: Request, answer: _Answer) -> Response:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is no verdict
         _log.exception("a request could not be answered")
         return _error(500, f"an internal error ({type(error).__name__})")
+    if document is None:
+        return Response(status_code=503), ""
     named = {"x-request-id": value} if (value := request.headers.get("x-request-id")) else {}
-    return JSONResponse(document, headers=named)
+    return JSONResponse(document, headers=named), ""
 
 
-async def _while_connected(request: Request, answer: _Answer) -> dict[str, JsonValue]:
+async def _while_connected(request: Request, answer: _Answer) -> dict[str, JsonValue] | None:
+    """Return the answer; None for whoever has gone before it was there, whose call is called off."""
     body = await request.body()
     answers: list[dict[str, JsonValue]] = []
     failed: list[Exception] = []
@@ -122,10 +130,8 @@ async def _while_connected(request: Request, answer: _Answer) -> dict[str, JsonV
         tasks.cancel_scope.cancel()
     if failed:
         raise failed[0]
-    if not answers:
-        raise ConnectionError
-    return answers[0]
+    return answers[0] if answers else None
 
 
-def _error(status: int, why: str) -> Response:
-    return JSONResponse({"error": visible(why)}, status)
+def _error(status: int, why: str) -> tuple[Response, str]:
+    return JSONResponse({"error": visible(why)}, status), why

@@ -32,15 +32,13 @@ from ironcurtain.system.locks import lock_handle
 from ironcurtain.system.ownership import others_have_access
 from ironcurtain.system.text import visible
 
-IDLE = 3_600.0
+_IDLE = 3_600.0
 """Seconds without a request after which the service ends; the next hook starts it again."""
 
 _LOOK = 10.0
 
 
-async def run_service(
-    options: EnforcerOptions, socket: Path, say: Callable[[str], None], *, idle: float = IDLE
-) -> None:
+async def run_service(options: EnforcerOptions, socket: Path, say: Callable[[str], None]) -> None:
     """Serve until a signal comes, or nobody has asked for long and no result is awaited.
 
     Where another service listens already, this one ends.
@@ -49,7 +47,6 @@ async def run_service(
         options: How calls are enforced.
         socket: Where to listen, in a directory that is this user's alone.
         say: Tells the person who started the service.
-        idle: Seconds without a request after which it ends.
 
     Raises:
         IronCurtainError: If something that is needed cannot be had; then nothing was served.
@@ -81,7 +78,7 @@ async def run_service(
                         )
                         signals.when_hung_up(reloader.want)
                         tasks.start_soon(reloader.run)
-                        tasks.start_soon(clock.end_after, idle, sessions, scope)
+                        tasks.start_soon(clock.end_after, sessions, scope)
                         app = application(sessions, own, clock.touch)
                         config = bounded(app, HttpLimits(), uds=str(socket), lifespan="off")
                         told = f"policy {policy.revision}; asked at unix:{visible(str(socket))}"
@@ -100,9 +97,9 @@ class _LastRequest:
     def touch(self) -> None:
         self._at = anyio.current_time()
 
-    async def end_after(self, seconds: float, sessions: Sessions, scope: anyio.CancelScope) -> None:
-        while sessions.are_busy or anyio.current_time() - self._at < seconds:  # noqa: ASYNC110 - told of nowhere
-            await anyio.sleep(min(_LOOK, seconds))
+    async def end_after(self, sessions: Sessions, scope: anyio.CancelScope) -> None:
+        while sessions.are_busy or anyio.current_time() - self._at < _IDLE:  # noqa: ASYNC110 - told of nowhere
+            await anyio.sleep(_LOOK)
         scope.cancel()
 
 

@@ -101,9 +101,9 @@ class ServedSession:
             made.report(result)
             self._tasks.start_soon(self._run, id_, made, call, ClientPerson(client, made, approved=True))
             if isinstance(await made.outcome(), AgentView):
-                await self._tell("violation", id_, "it happened, and is refused by now")
+                await self.tell("violation", id_, "it happened, and is refused by now")
         else:
-            await self._tell("late-result", id_, "no result of this call is awaited, or any more")
+            await self.tell("late-result", id_, "no result of this call is awaited, or any more")
             return
         await made.ended.wait()
 
@@ -135,7 +135,12 @@ class ServedSession:
         except NoAnswerError:
             return
 
-    async def _tell(self, event: str, id_: str, what: str) -> None:
+    async def tell(self, event: str, id_: str, what: str) -> None:
+        """Record an event of a call, or of what is none.
+
+        Raises:
+            AuditError: If it cannot be recorded.
+        """
         record = self.enforcer.policy.current.recorder.event(event, call=id_, what=what)
         await self.enforcer.log.event(record)
 

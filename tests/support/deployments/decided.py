@@ -50,12 +50,21 @@ def project_rules(work: Path) -> list[dict[str, Any]]:
 class Governed:
     """A home, a project and a bundle; hooks of the project's client ask a service that they start."""
 
-    def __init__(self, root: Path, rules: list[dict[str, Any]] | None = None, **servers: Any) -> None:
+    def __init__(
+        self,
+        root: Path,
+        rules: list[dict[str, Any]] | None = None,
+        facts: dict[str, Any] | None = None,
+        **servers: Any,
+    ) -> None:
         self.root, self.home, self.work = root, root / "home", root / "work"
         for directory in (self.home, self.work / "ask", self.work / "sub"):
             directory.mkdir(parents=True)
         self.bundle = write_bundle(
-            root, {"claude-code": claude_code_tools(), **servers}, rules or project_rules(self.work)
+            root,
+            {"claude-code": claude_code_tools(), **servers},
+            rules or project_rules(self.work),
+            policy={"facts": facts or {}},
         )
         self.place = Path(tempfile.mkdtemp(prefix="pdp-"))  # a socket's path is short
         self.socket = self.place / "pdp.sock"
