@@ -35,16 +35,19 @@ class ClientCall(Destination):
     """The destination of one call.
 
     Args:
+        call: The call.
         reports: Whether the client reports the result.
 
     Attributes:
+        call: The call.
         ended: Whether all is recorded.
         question: What the client's person is asked about it; empty where it is not asked.
     """
 
     is_tool = True
 
-    def __init__(self, *, reports: bool) -> None:
+    def __init__(self, call: Call, *, reports: bool) -> None:
+        self.call = call
         self.ended = anyio.Event()
         self.question = ""
         self._reports = reports

@@ -68,12 +68,17 @@ class ServedSession:
 
         Returns:
             The outcome, and what the client has to ask its person; empty where it has not.
+
+        Raises:
+            ValueError: If another call has the id: what was decided of one would permit the other.
         """
         made = self._calls.get(id_)
         if made is None:
-            made = self._calls[id_] = ClientCall(reports=True)
+            made = self._calls[id_] = ClientCall(call, reports=True)
             asker = ClientPerson(client, made if attended else None)
             self._tasks.start_soon(self._run, id_, made, call, asker)
+        elif made.call != call:
+            raise ValueError("another call of this session has its id, and has not ended")
         outcome = await made.outcome()
         if made.question and isinstance(outcome, AgentView) and outcome.state == "pending":
             self._asked[id_] = (call, client)
@@ -83,7 +88,7 @@ class ServedSession:
 
     async def decide_alone(self, call: Call, client: str) -> Outcome:
         """Decide a call of which nothing more will be heard."""
-        made = ClientCall(reports=False)
+        made = ClientCall(call, reports=False)
         self._tasks.start_soon(self._run, "", made, call, ClientPerson(client))
         return await made.outcome()
 
@@ -97,7 +102,7 @@ class ServedSession:
             made.report(result)
         elif (asked := self._asked.pop(id_, None)) is not None:
             call, client = asked
-            made = self._calls[id_] = ClientCall(reports=True)
+            made = self._calls[id_] = ClientCall(call, reports=True)
             made.report(result)
             self._tasks.start_soon(self._run, id_, made, call, ClientPerson(client, made, approved=True))
             if isinstance(await made.outcome(), AgentView):

@@ -232,6 +232,19 @@ def test_hooks_that_are_started_twice_are_one_call(governed: Governed) -> None:
     assert governed.decisions() == [("TodoWrite", "allow", True)]
 
 
+def test_another_call_under_the_id_of_one_that_is_permitted_is_blocked(governed: Governed) -> None:
+    inside, outside = str(governed.work / "a"), "/etc/passwd"
+    assert verdict(governed.asks("Write", {"file_path": inside, "content": "x"})) == "allow"
+    for other in (
+        governed.asks("Write", {"file_path": outside, "content": "x"}),
+        governed.asks("Edit", {"file_path": inside, "old_string": "x", "new_string": "y"}),
+    ):
+        assert other["exit"] == 2
+        assert "another call of this session has its id" in other["why"]
+    governed.tells("Write", "ok")
+    assert governed.decisions() == [("Write", "allow", True)]
+
+
 def test_two_clients_that_start_at_once_have_one_service_and_a_session_each(alone: Governed) -> None:
     with ThreadPoolExecutor() as pool:
         names = ("a", "b")
