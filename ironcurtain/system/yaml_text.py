@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from ironcurtain.errors import FormatError, Place
 from ironcurtain.system import json_text
 from ironcurtain.system.frozen import JsonValue
 from ironcurtain.system.text import visible
+
+_UNFOLDED = 1 << 30
 
 
 class _BoundedScanner(Scanner):
@@ -65,6 +68,8 @@ def written(value: JsonValue) -> str:
     stream = io.StringIO()
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
+    if "\\u0085" in json.dumps(value):  # a line's end to the library, which folds escapes wrongly, too
+        writer.allow_unicode, writer.width = False, _UNFOLDED
     writer.dump(value, stream)
     return stream.getvalue()
 
