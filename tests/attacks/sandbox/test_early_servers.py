@@ -11,12 +11,13 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from support.deployments.proxied import Place, is_alive, rules, wait_for
+from support.deployments.proxied import Place, descendants, is_alive, rules, wait_for
 from support.deployments.wire import INITIALIZED, Proxy, answer, hello, send
+from support.machines.contained import NEEDS_SANDBOX
 from support.projects.policies import rule
 
 from ironcurtain.engine.locate import find
@@ -45,20 +46,22 @@ class Listening(Place):
     """A proxy's place with one server, which writes down that it has started, and all that it is told."""
 
     def __init__(self, root: Path, *floods: str) -> None:
+        self.own = root / "own"
+        self.own.mkdir()
         script = root / "listens.py"
         script.write_text(LISTENS)
-        super().__init__(root, {"fix": ["-u", str(script), str(root), *floods]})
+        super().__init__(root, {"fix": ["-u", str(script), str(self.own), *floods]})
 
     @property
     def starts(self) -> list[int]:
         """The process of each start."""
-        path = self.root / "started"
+        path = self.own / "started"
         return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     @property
     def heard(self) -> str:
         """What the server was told."""
-        path = self.root / "heard"
+        path = self.own / "heard"
         return path.read_text() if path.exists() else ""
 
     @contextmanager
@@ -82,7 +85,7 @@ class Listening(Place):
 def test_a_server_hears_nothing_from_a_proxy_whose_engine_does_not_start(tmp_path: Path) -> None:
     place, opa = Listening(tmp_path), tmp_path / "opa"
     opa.write_text(
-        f"#!/bin/sh\nif [ $1 = run ]; then while ! [ -e {tmp_path}/started ]; do sleep 0.1; done\n"
+        f"#!/bin/sh\nif [ $1 = run ]; then while ! [ -e {place.own}/started ]; do sleep 0.1; done\n"
         f'sleep 3; echo no engine today; exit 1; fi\nexec {find().path} "$@"\n'
     )
     opa.chmod(0o755)
@@ -116,29 +119,42 @@ def test_a_server_that_pours_out_more_than_a_pipe_holds_before_a_client_has_come
     place = Listening(tmp_path, output)
     with place.proxy() as process:
         wait_for(lambda: place.starts and "audit log" in place.said)
-        assert not (tmp_path / "poured").exists()  # it lies with the server, not in our memory
+        assert not (place.own / "poured").exists()  # it lies with the server, not in our memory
         send(process, hello({}), json.dumps(INITIALIZED))
         assert "result" in answer(process, 1)
-        wait_for((tmp_path / "poured").exists)
+        wait_for((place.own / "poured").exists)
         wait_for(lambda: "initialize" in place.heard)
 
 
+@NEEDS_SANDBOX
 def test_a_server_that_waits_for_a_client_does_not_keep_the_reach_of_an_older_policy(tmp_path: Path) -> None:
     place = Listening(tmp_path)
+    place.configure(sandbox={"filesystem": {"allowWrite": [str(place.own)]}})
     wider = rule("more", "allow", paths={"roles": ["read-path"], "within": ["~/elsewhere"]})
     with place.proxy() as process:
-        (first,) = wait_for(lambda: place.starts)
-        wait_for(lambda: "audit log" in place.said)
+        wait_for(lambda: place.starts and "audit log" in place.said)
+        first = running(process)
+        assert first
         place.publish([*rules(), wider], place.names)
         process.send_signal(signal.SIGHUP)
         wait_for(lambda: "now enforced" in place.said)
-        wait_for(lambda: not is_alive(first))
+        wait_for(lambda: not any(map(is_alive, first)))
         assert place.heard == ""
         send(process, hello({}), json.dumps(INITIALIZED))
         assert "result" in answer(process, 1)
-        _, second = place.starts
-        assert is_alive(second)
-        assert "initialize" in place.heard
+        wait_for(lambda: "initialize" in place.heard)
+        assert running(process)
+        assert len(place.starts) == 2
+
+
+def running(proxy: Proxy) -> list[int]:
+    """Return the processes of the server, and those around it, by what this machine calls them."""
+    found = []
+    for pid in descendants(proxy.pid):
+        with suppress(OSError):  # it has just ended
+            if b"listens.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
 
 
 def test_a_server_gets_no_more_of_our_environment_than_any(tmp_path: Path) -> None:
