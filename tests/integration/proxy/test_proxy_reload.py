@@ -158,7 +158,7 @@ def test_what_waited_for_its_turn_is_judged_by_the_policy_of_that_moment(tmp_pat
             tasks.start_soon(call, "remove")
             await anyio.sleep(1)  # nothing shows from outside that it has been judged and waits
             place.publish([rule("no-removing", "deny", tool=["remove"]), removing, *rules()], place.names)
-            await until(lambda: events(place, "reload"))
+            await until(lambda: "now enforced" in place.said)  # the record of it is written before
             # The policy has another reach; a server without a sandbox is not started again for that.
             os.kill(server, signal.SIGCONT)
 
