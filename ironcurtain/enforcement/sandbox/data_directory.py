@@ -74,7 +74,7 @@ def data_directory(
     home: Path,
     place: Path | None,
     *,
-    commits: bool = False,
+    git: Git | None = None,
 ) -> DataDirectory | None:
     """Return where a server has its home; None where that stays the person's.
 
@@ -86,25 +86,25 @@ def data_directory(
         directory: What relative paths of its entry start from.
         home: The person's home.
         place: The directory; None for an empty one.
-        commits: Whether its tools could change git repositories.
+        git: What knows who commits, for a server whose tools could change repositories; None for others.
     """
     if "HOME" in server.env or needs_home(server, directory):
         return None
     known = _kept(npm_package(server, directory))
-    git = _git_config(home) if commits else ""
+    made = _git_config(home, git) if git is not None else ""
     # What programs of the person's own home read there, if the sandbox shows it, is no other file.
-    configuration = None if git else home / _GIT_CONFIG
-    return DataDirectory(place, partial(_moved, start, {*server.env}, home, configuration, known), git)
+    configuration = None if made else home / _GIT_CONFIG
+    return DataDirectory(place, partial(_moved, start, {*server.env}, home, configuration, known), made)
 
 
-def _git_config(home: Path) -> str:
+def _git_config(home: Path, git: Git) -> str:
     """Return a configuration of git with the person's name and address; empty if git knows neither.
 
     Of their own file nothing else is handed on: it may hold passwords, and name programs. Where the sandbox
     shows it, it counts.
     """
     try:
-        answer = run_git(_WHO, directory=str(home), git=Git.of({**os.environ, "HOME": str(home)}))
+        answer = run_git(_WHO, directory=str(home), git=git)
     except GitFailedError:
         return ""
     who = [line.removeprefix("user.").partition(" ") for line in answer.output.splitlines()]

@@ -25,6 +25,7 @@ from typing import TypeVar
 import anyio
 from anyio import to_thread
 
+from ironcurtain.decision.canonical.git.process import Git
 from ironcurtain.decision.canonical.resources import Resource
 from ironcurtain.enforcement.sandbox.contained_process import contained_in_thread
 from ironcurtain.enforcement.sandbox.data_directory import DataDirectory, data_directory
@@ -206,13 +207,11 @@ class SandboxLauncher:
 
     def _data(self, name: str, start: ServerStart) -> DataDirectory | None:
         """Return where a server has its home."""
-        inputs = self._inputs
+        inputs, home, git = self._inputs, Path(self._home), None
         place = inputs.data(name) if inputs.data is not None else None
-        server, commits = (
-            self._config.servers[name],
-            inputs.reach_asked(name).repositories and place is not None,
-        )
-        return data_directory(server, start, inputs.directory, Path(self._home), place, commits=commits)
+        if place is not None and inputs.reach_asked(name).repositories:
+            git = Git.of({**os.environ, "HOME": str(home)}, self._reachable)
+        return data_directory(self._config.servers[name], start, inputs.directory, home, place, git=git)
 
     def _places_of_programs(self) -> frozenset[Path]:
         """Return where the programs of all servers and the sandbox's own lie."""

@@ -19,8 +19,11 @@ from support.projects.policies import rule, tool, write_bundle, write_servers
 from ironcurtain import Policy
 from ironcurtain.enforcement.proxy.configuration import check_sandbox, places_that_run
 from ironcurtain.enforcement.sandbox.launcher import SandboxLauncher
+from ironcurtain.enforcement.sandbox.profile import SandboxInputs
 from ironcurtain.errors import EngineVersionError, SandboxMissingError, ServerFailedError, UsageError
+from ironcurtain.servers.config import ServerConfig
 from ironcurtain.system.programs import ProgramSearch
+from ironcurtain.system.structs import replace
 
 PROGRAMS = ("bwrap", "git", "node", "opa", "rg", "socat", "which", "npm")
 
@@ -168,6 +171,27 @@ def test_what_a_contained_server_plants_does_not_make_the_next_sandbox(
     scene.run(f"{plant} echo planted >&2")
     assert {path.name for path in bin_.iterdir()} >= {"bwrap", "node", "rg", "socat"}
     assert scene.run("echo again >&2") == ["again"]
+    assert not ran.exists()
+
+
+class KeptHomes(Scene):
+    """The same, where each server has a data directory that stays."""
+
+    def grounds(self, config: ServerConfig) -> SandboxInputs:
+        return replace(super().grounds(config), data=lambda name: self.home / ".ironcurtain" / "data" / name)
+
+
+@NEEDS_SANDBOX
+def test_a_git_of_the_sandbox_is_not_asked_who_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, ran = KeptHomes(tmp_path / "scene"), tmp_path / "ran"
+    (scene.home / ".gitconfig").write_text("[user]\n\tname = Ann\n")
+    planted = scene.inside / "git"
+    planted.write_text(f'#!/bin/sh\ntouch {ran}\nexec {shutil.which("git")} "$@"\n')
+    planted.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{scene.inside}{os.pathsep}{os.environ['PATH']}")
+    assert 'name = "Ann"' in scene.run('cat "$HOME/.gitconfig" >&2')
     assert not ran.exists()
 
 
