@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ironcurtain.cli.options.options import FORMAT
-from ironcurtain.cli.run.wrap import CLIENT, DRY_RUN, SCOPE
+from ironcurtain.cli.run.client_change import DRY_RUN, SCOPE, joined, print_report
 from ironcurtain.errors import Exit, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@CLIENT
+@click.argument("client", metavar="CLIENT|FILE")
 @SCOPE
 @DRY_RUN
 @click.option(
@@ -41,7 +41,6 @@ def command(
     Exit: 0 restored or not wrapped, 2 wrong options, or it cannot be told what the file should be, 3 the file
     is busy or not writable.
     """  # noqa: D301 - click reads the escape
-    from ironcurtain.cli.run.wrap import joined, print_report
     from ironcurtain.integrations.clients.hooks import CLIENT as HOOKED
     from ironcurtain.integrations.clients.hooks import HookedSettings, remove
     from ironcurtain.integrations.clients.target import chosen_location, places

@@ -14,9 +14,10 @@ import click
 
 from ironcurtain.cli.options.bundle_argument import EXPLICIT_BUNDLE
 from ironcurtain.cli.options.options import FORMAT, OPA, DeploymentOptions, PolicyOptions, trust_options
+from ironcurtain.cli.run.client_change import DRY_RUN, SCOPE, carried_out, exit_of, joined, tell
 from ironcurtain.errors import Exit, IronCurtainError, UsageError
 from ironcurtain.system.extras import need
-from ironcurtain.system.text import printable, quoted, visible
+from ironcurtain.system.text import quoted, visible
 
 if TYPE_CHECKING:
     from ironcurtain.integrations.clients.report import ClientReport
@@ -27,22 +28,17 @@ if TYPE_CHECKING:
     from ironcurtain.servers.config import ServerConfig
     from ironcurtain.system.frozen import JsonValue
 
-CLIENT = click.argument("client", metavar="CLIENT|FILE")
 YES = click.option("--yes", is_flag=True, help="Do it without asking; needed where no terminal is.")
-SCOPE = click.option(
-    "--scope",
-    type=click.Choice(["user", "project"]),
-    help="The user's configuration or the project's (default: the one that has servers).",
-)
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Change nothing; show the difference.")
 _POSITIONS = "positions"
 _FOLLOWS = (
     "--sandbox . is kept as it is: the workspace is the directory in which {client} starts the proxy; where "
     "that is your home directory or one above it, the proxy does not start"
 )
 _UNHOOKED = (
-    "the built-in tools of claude-code (shell, files, web) stay ungoverned, for no hooks are installed; for "
-    'them add the server `"claude-code": {"builtin": "claude-code"}` to the mcp-servers.json of the policy, '
+    "the built-in tools of claude-code (shell, files, web) stay ungoverned, for no hooks are installed"
+)
+_TO_HOOK = (
+    'add the server `"claude-code": {"builtin": "claude-code"}` to the mcp-servers.json of the policy, '
     "compile, and wrap again"
 )
 _OURS = {_POSITIONS, "bundle", "http", "http_anywhere", *PolicyOptions.__annotations__}
@@ -133,8 +129,8 @@ def command(
     check_sandbox(policy)  # the proxy would not start, and the client have no servers
     if hooks_only:
         if (hook := _hooks(policy, _named(bundle), deployment, scope or "user")) is None:
-            raise UsageError("the policy knows no tool of claude-code", hint=_UNHOOKED)
-        return _carried_out(hook, dry_run=dry_run, yes=yes, format_=format_)
+            raise UsageError("the policy knows no tool of claude-code", hint=f"A{_TO_HOOK[1:]}.")
+        return carried_out(hook, dry_run=dry_run, yes=yes, format_=format_)
     place = chosen_location(client, scope, has_servers, "has servers")
     follows = deployment["sandbox"] == "." and place.starts_in_projects
     hooks = None
@@ -156,36 +152,16 @@ def command(
             tools=tools,
             start=partial(_failing, policy, Path(_named(bundle)), deployment["sandbox"]),
         )
-        notes = (*report.notes, *_of_policy(policy, report, known), *_disagreeing(policy, report))
-        notes = (*notes, *([_FOLLOWS.format(client=place.client)] if follows else []))
-        report = report.model_copy(update={"notes": notes})
+        notes = [*report.notes, *_of_policy(policy, report, known), *_disagreeing(policy, report)]
+        notes += [_FOLLOWS.format(client=place.client)] if follows else []
         if place.client == "claude-code" and hooks is None and not print_:
-            report = report.model_copy(update={"notes": (*notes, _UNHOOKED)})
+            notes.append(_UNHOOKED if servers_only else f"{_UNHOOKED}; for them {_TO_HOOK}")
+        report = report.model_copy(update={"notes": tuple(notes)})
         return report if hooks is None else joined(report, hooks(dry_run=dry_run))
 
     if print_:
-        report = _print_would_be(act(dry_run=True))
-        return Exit.NO if any(left.outside for left in report.left) else Exit.YES
-    return _carried_out(act, dry_run=dry_run, yes=yes, format_=format_)
-
-
-def _carried_out(act: Callable[..., ClientReport], *, dry_run: bool, yes: bool, format_: str) -> Exit:
-    """Show a change, ask about it unless that is answered already, and do it."""
-    from ironcurtain.system import terminal
-
-    if not (dry_run or yes):
-        preview = act(dry_run=True)
-        if not terminal.is_there():
-            return _unasked(preview, format_)
-        if not _agreed(preview):
-            click.echo("nothing was changed", err=True)
-            return Exit.NO
-        report = act(dry_run=False)
-        print_report(report, format_, told=preview)
-    else:
-        report = act(dry_run=dry_run)
-        print_report(report, format_)
-    return Exit.NO if any(left.outside for left in report.left) else Exit.YES
+        return exit_of(_print_would_be(act(dry_run=True)))
+    return carried_out(act, dry_run=dry_run, yes=yes, format_=format_)
 
 
 def _hooks(
@@ -214,19 +190,6 @@ def _check_hooks(hooks: Callable[..., ClientReport] | None) -> None:
     """
     if hooks is not None:
         hooks(dry_run=True)
-
-
-def joined(report: ClientReport, hooks: ClientReport) -> ClientReport:
-    """Return the report on a change of servers and one of hooks."""
-    is_other = report.status == "unchanged" and hooks.status != "unchanged"
-    return report.model_copy(
-        update={
-            "status": hooks.status if is_other else report.status,
-            "notes": (*report.notes, f"hooks: {hooks.file}", *hooks.notes),
-            "kept": (*report.kept, *hooks.kept),
-            "diff": report.diff + hooks.diff,
-        }
-    )
 
 
 def _tools(policy: Policy) -> dict[str, list[str]]:
@@ -341,7 +304,7 @@ def _print_for(
 def _print_would_be(report: ClientReport) -> ClientReport:
     """Print the entry that a wrap would write, and say what is not done without one."""
     click.echo(report.text.rstrip("\n"))
-    _tell(report)
+    tell(report)
     if report.servers and not Path(report.servers).exists():
         click.echo(f"note: {visible(report.servers)} is not there: `ironcurtain wrap` writes it", err=True)
     return report
@@ -359,62 +322,6 @@ def _there(name: str) -> list[ConfigLocation]:
 
     there = [place for place in places(name, None, Path.cwd()) if place.path.exists()]
     return list({file_of(place): place for place in there}.values())
-
-
-def _unasked(report: ClientReport, format_: str) -> Exit:
-    """Show what would change where nobody can be asked; what is as it should be needs no answer."""
-    print_report(report, format_)
-    if report.status == "unchanged":
-        return Exit.NO if any(left.outside for left in report.left) else Exit.YES
-    click.echo("nothing was changed: nobody is there to be asked, and --yes was not given", err=True)
-    return Exit.NO
-
-
-def _agreed(report: ClientReport) -> bool:
-    """Show what would change and ask; nothing to change needs no answer."""
-    from ironcurtain.system import terminal
-
-    if report.status == "unchanged":
-        return True
-    _print_difference(report, err=True)
-    _tell(report)
-    return terminal.types("yes", f"write {visible(report.file)}; anything else leaves it")
-
-
-def print_report(report: ClientReport, format_: str, told: ClientReport | None = None) -> None:
-    """Print what was done: the result to standard output, what to know of it to standard error.
-
-    Args:
-        report: What was done, or would be.
-        format_: `text` or `json`.
-        told: What was shown of it before; what is to be known of it is not said again.
-    """
-    if format_ == "json":
-        click.echo(report.model_dump_json())
-        return
-    _print_difference(report)
-    if not report.diff:
-        click.echo(f"{report.status.replace('-', ' ')}: {visible(report.file)}")
-        if report.servers and report.status != "unwrapped":
-            click.echo(f"  behind the proxy: {visible(', '.join(report.moved))}")
-            click.echo(f"  their configuration: {visible(report.servers)}")
-        for path in report.kept:
-            click.echo(f"  kept: {visible(path)}")
-    if told is None or (told.left, told.notes) != (report.left, report.notes):
-        _tell(report)
-
-
-def _print_difference(report: ClientReport, *, err: bool = False) -> None:
-    for line in report.diff.split("\n")[:-1]:
-        click.echo(printable(line), err=err)
-
-
-def _tell(report: ClientReport) -> None:
-    for left in report.left:
-        outside = "OUTSIDE the policy" if left.outside else "left alone"
-        click.echo(f"{outside}: {visible(left.name)}: {printable(left.reason)}", err=True)
-    for note in report.notes:
-        click.echo(f"note: {printable(note)}", err=True)
 
 
 def _command(
