@@ -32,6 +32,7 @@ from ironcurtain.compiler.load.clause_record import (
 )
 from ironcurtain.compiler.load.ground_truth import GroundTruth
 from ironcurtain.compiler.load.linter import remaining
+from ironcurtain.compiler.load.listed_tools import listed_tools
 from ironcurtain.compiler.load.load import Inputs, load_inputs
 from ironcurtain.compiler.load.sources import ANSWERS_FILE, Sources, shown_path
 from ironcurtain.compiler.options import Options
@@ -74,9 +75,7 @@ from ironcurtain.model.policy import CompiledPolicy
 from ironcurtain.servers.declared import declared_annotations
 from ironcurtain.servers.launching import ServerLauncher
 from ironcurtain.servers.tool_lists.listing import is_started
-from ironcurtain.servers.tool_lists.live import list_each
-from ironcurtain.servers.tool_lists.published import forget_lists, note_lists
-from ironcurtain.servers.tool_lists.recorded import list_or_recorded, list_without_starting
+from ironcurtain.servers.tool_lists.published import forget_lists
 from ironcurtain.servers.tools import Tools
 from ironcurtain.system.structs import Struct
 from ironcurtain.system.text import counted
@@ -115,7 +114,7 @@ def build(sources: Sources, options: Options, opa: Opa, progress: Progress) -> B
         with _expecting(inputs, sources, options, opa) as expected:
             with stages.stage("annotate") as summary:
                 annotating = _annotating(inputs, options, sources.output, cache)  # servers list meanwhile
-                tools = _list_tools(inputs, options, launcher, sources, progress)
+                tools = listed_tools(inputs, options, launcher, sources, partial(_note, progress))
                 annotated = annotating(tools)
                 annotations = with_named_tools(annotated.annotations, inputs.clauses)
                 structure = _structure(annotations, truth, options.release(opa))
@@ -238,31 +237,6 @@ def _structure(annotations: Annotations, truth: GroundTruth, release: Release) -
     structure = without_rules(annotations, release, truth.document.world)
     truth.require_reachable(structure)
     return structure
-
-
-def _list_tools(
-    inputs: Inputs, options: Options, launcher: ServerLauncher, sources: Sources, progress: Progress
-) -> Tools:
-    """Read the servers' lists, with the texts that depend on where they run as they were recorded.
-
-    A compile that asks notes them beside its questions: while these are answered, nothing need be started.
-    """
-    questions, output = sources.pending.parent, sources.output
-    if options.offline:
-        files = list_without_starting(inputs.servers, launcher, questions, output)
-        return inputs.confirmations.settled(files)
-    say = partial(_note, progress)
-    listed = list_or_recorded(
-        inputs.servers,
-        launcher,
-        output,
-        say,
-        saved=options.saved_tools,
-        read=options.ahead.reader(say) if options.ahead else list_each,
-    )
-    if options.provider is not None:
-        note_lists(questions, listed)
-    return inputs.confirmations.settled(listed)
 
 
 def _listed(tools: Tools) -> str:

@@ -15,6 +15,7 @@ from ironcurtain.analysis.diff.asked import SaidOf, direction, said_of, with_min
 from ironcurtain.analysis.diff.change_fingerprint import tool_content
 from ironcurtain.analysis.diff.report import Change, Difference, Direction, OtherWords
 from ironcurtain.analysis.diff.statements import ChangedPath, change_id, rules_behind, size_of, statements
+from ironcurtain.analysis.engine.cell_verdicts import Severities
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.opa_queries import Examined, examine
 from ironcurtain.analysis.engine.policies_under_test import (
@@ -25,7 +26,7 @@ from ironcurtain.analysis.engine.policies_under_test import (
 from ironcurtain.analysis.engine.proof import exactness_of
 from ironcurtain.analysis.engine.rules.diagram import DiagramPath, merged, paths
 from ironcurtain.analysis.engine.rules.wording import path_words
-from ironcurtain.analysis.engine.search import CallSearch, SearchResult, Severities
+from ironcurtain.analysis.engine.search import CallSearch, SearchResult
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES, CallSpace
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
 from ironcurtain.bundle.archive import Bundle

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ironcurtain.analysis.engine.cell_verdicts import CellVerdicts, Severities
 from ironcurtain.analysis.engine.indexes import (
     Assignment,
     ClassIndex,
@@ -27,8 +28,7 @@ from ironcurtain.analysis.engine.indexes import (
 )
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.proof import Proof
-from ironcurtain.analysis.engine.rules.diagram import DiagramNode, DiagramPath
-from ironcurtain.analysis.engine.rules.rules import GuardKey
+from ironcurtain.analysis.engine.rules.diagram import DiagramPath
 from ironcurtain.analysis.engine.space.call_space import CallSpace
 from ironcurtain.analysis.engine.space.elements import Element, ResourceKey, pairs
 from ironcurtain.analysis.engine.space.equivalence_classes import EquivalenceClass
@@ -45,14 +45,10 @@ CUT_SHORT = "more combinations than could be searched"
 REFUSED = "the only such calls that were found are calls that the tool's schema refuses"
 MOVED = "the only such calls that were found name other places, since a path is relative to another argument"
 
-Severities: TypeAlias = tuple[int, ...]
-"""Per policy the severity of a final verdict, -1 where nothing is decided."""
 Goal: TypeAlias = Callable[[Severities, Severities], bool]
 """From the severities of the resource and of the call: is this what is looked for?"""
 SearchState: TypeAlias = tuple[int, Severities]
 
-_MINIMUM = Verdict.ESCALATE.severity
-"""The severity that a structural check demands at least."""
 ANY_PATH = DiagramPath((), (), ())
 
 
@@ -101,7 +97,7 @@ class CallSearch:
         effort: int = MAX_TRIED,
     ) -> None:
         self._examined, self._allowed, self._effort = examined, allowed, effort
-        self._verdicts = _Verdicts(examined)
+        self._verdicts = CellVerdicts(examined)
 
     def find(
         self,
@@ -131,40 +127,6 @@ class CallSearch:
         return any(map(test, self._verdicts.possible(cell)))
 
 
-class _Verdicts:
-    """How each resource of a tool's cells is decided, in each mode."""
-
-    def __init__(self, examined: Examined) -> None:
-        self._examined = examined
-        self._diagrams: dict[tuple[ResourceKey | None, ...], DiagramNode] = {}
-
-    def possible(self, cell: EquivalenceClass) -> Iterator[Severities]:
-        """Yield every way in which a cell's resources are decided in some call."""
-        return (_severities(cell.keys, outcome) for outcome in _outcomes(self._diagram(cell.keys)))
-
-    def in_mode(
-        self, keys: tuple[ResourceKey | None, ...], chosen: Assignment, mask: int
-    ) -> Severities | None:
-        """Return how a resource is decided in a mode under guard bits, None if it cannot exist there."""
-        node = self._diagram(keys)
-        while node.test is not None:
-            state = (
-                self._examined.calls.state(mask, node.test)
-                if isinstance(node.test, GuardKey)
-                else chosen[node.test]
-            )
-            below = next((n for group, n in node.branches if state in group), None)
-            if below is None:
-                return None
-            node = below
-        return None if node.outcome is None else _severities(keys, node.outcome)
-
-    def _diagram(self, keys: tuple[ResourceKey | None, ...]) -> DiagramNode:
-        if keys not in self._diagrams:
-            self._diagrams[keys] = self._examined.verdict_diagram(self._examined.space.cells[keys])
-        return self._diagrams[keys]
-
-
 @dataclass
 class _Search:
     """One search, and how much of its effort is spent.
@@ -177,7 +139,7 @@ class _Search:
     """
 
     examined: Examined
-    verdicts: _Verdicts
+    verdicts: CellVerdicts
     allowed: Callable[[Element], bool]
     effort: int
     cell: EquivalenceClass
@@ -376,31 +338,9 @@ class _Search:
         return FoundCall(arguments, caller, self.cell.role, value, known["facts"])
 
 
-def _severities(keys: tuple[ResourceKey | None, ...], outcome: tuple[object, ...]) -> Severities:
-    """Return how severely each policy decides a resource: its verdict, or the minimum of a check."""
-    found = []
-    for key, decided in zip(keys, outcome, strict=True):
-        verdict = Verdict(decided[0] if isinstance(decided, tuple) else Verdict.DENY)
-        minimum = _MINIMUM if key is not None and key.minimum else -1
-        found.append(-1 if key is None else max(verdict.severity, minimum))
-    return tuple(found)
-
-
 def _plus(one: SearchState, other: SearchState) -> SearchState:
     return one[0] | other[0], _worst(one[1], other[1])
 
 
 def _worst(one: Severities, other: Severities) -> Severities:
     return tuple(map(max, one, other))
-
-
-def _outcomes(node: DiagramNode) -> Iterator[tuple[object, ...]]:
-    seen, waiting = {node}, [node]
-    while waiting:
-        inner = waiting.pop()
-        if inner.outcome is not None:
-            yield inner.outcome
-        for _, below in inner.branches:
-            if below not in seen:
-                seen.add(below)
-                waiting.append(below)

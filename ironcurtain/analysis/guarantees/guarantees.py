@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from ironcurtain.analysis.engine.cell_verdicts import Severities
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.guarantee_scope import ReadGuarantee
 from ironcurtain.analysis.engine.opa_queries import Examined
 from ironcurtain.analysis.engine.policies_under_test import PoliciesUnderTest
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis, analyse_with_guarantees
 from ironcurtain.analysis.engine.proof import NOT_EXAMINED, exactness_of, reason_line
-from ironcurtain.analysis.engine.search import REFUSED, CallSearch, FoundCall, Goal, Severities
+from ironcurtain.analysis.engine.search import REFUSED, CallSearch, FoundCall, Goal
 from ironcurtain.analysis.engine.space.call_space import CUSTOM_MODULES
 from ironcurtain.analysis.engine.space.elements import Element
 from ironcurtain.analysis.guarantees.spoken_of import overlaps, speaks_of, wanted_classes

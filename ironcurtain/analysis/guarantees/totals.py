@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from ironcurtain.analysis.engine.cell_verdicts import Severities
 from ironcurtain.analysis.engine.evaluate import decide_prepared
 from ironcurtain.analysis.engine.policy_analysis import PolicyAnalysis
-from ironcurtain.analysis.engine.search import CallSearch, FoundCall, Severities
+from ironcurtain.analysis.engine.search import CallSearch, FoundCall
 from ironcurtain.analysis.engine.sequence_scope import ReadSequence
 from ironcurtain.analysis.guarantees.kinds import ToolName
 from ironcurtain.analysis.guarantees.sessions import SentCall
