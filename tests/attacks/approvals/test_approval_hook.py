@@ -18,7 +18,17 @@ import anyio
 import pytest
 from jsonschema import Draft202012Validator
 from support.deployments.faulty import proxy_of
-from support.deployments.proxied import LONG, Living, Place, is_alive, rules, text_of, until, wait_for
+from support.deployments.proxied import (
+    LONG,
+    Living,
+    Place,
+    is_alive,
+    rules,
+    text_of,
+    until,
+    wait_for,
+    written_lines,
+)
 from support.projects.policies import rule
 from support.records.approvals import written
 
@@ -47,8 +57,7 @@ class Told:
 
     @property
     def found(self) -> list[dict[str, Any]]:
-        lines = self.out.read_text().splitlines() if self.out.exists() else []
-        return [json.loads(line) for line in lines]
+        return [json.loads(line) for line in written_lines(self.out)] if self.out.exists() else []
 
 
 @contextmanager
@@ -235,7 +244,7 @@ def test_a_hook_that_forks_what_stays(tmp_path: Path) -> None:
     )
     with hook(f"sh {script}", said, seconds=LONG) as opened:
         opened.tell(written())
-        wait_for(lambda: len(pids.read_text().splitlines()) == 3)
+        wait_for(lambda: len(written_lines(pids)) == 3)
         wait_for(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
     assert said == []
 

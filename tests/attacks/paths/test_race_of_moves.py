@@ -18,7 +18,7 @@ import mcp_types as types
 import pytest
 from anyio.abc import TaskGroup
 from mcp import Client
-from support.deployments.proxied import Place, text_of, until
+from support.deployments.proxied import Place, text_of, until, written_lines
 from support.documentation.client_story import NODE
 from support.machines.contained import NEEDS_SANDBOX
 from support.projects.policies import rule, write_bundle, write_servers
@@ -198,7 +198,7 @@ def test_a_swap_through_another_proxy_waits_until_what_is_read_has_been_answered
     assert sorted(place.visit(story)) == ["d", "swapped"]
     # Which answer its client has first says nothing: the two come through two processes.
     answered = next(record["time"] for record in place.records() if record["kind"] == "result")
-    others = [json.loads(line)["record"] for line in log.read_text().splitlines()]
+    others = [json.loads(line)["record"] for line in written_lines(log)]
     swapped = next(record["time"] for record in others if record.get("tool") == "remove")
     assert answered < swapped
 

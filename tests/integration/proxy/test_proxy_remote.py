@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client
 from support.deployments.faulty import proxy_of
-from support.deployments.proxied import LONG, Place, descendants, rules, until
+from support.deployments.proxied import LONG, Place, descendants, rules, until, written_lines
 from support.projects.policies import rule
 from support.services.bundle_server import Held, bundle_server
 from support.services.nodes import free_port, opa_node
@@ -47,7 +47,7 @@ async def story(place: Place, held: Held, port: int) -> None:
         async with place.client(*options) as client:
             await echoes(client)
             assert f"decided by http://127.0.0.1:{port}" in place.said
-            logged = [json.loads(line) for line in node.log.read_text().splitlines() if "decision_id" in line]
+            logged = [json.loads(line) for line in written_lines(node.log) if "decision_id" in line]
             assert place.decisions[-1]["decision_id"] in [line["decision_id"] for line in logged]
             assert not [pid for pid in descendants(await proxy_of(place)) if serves_a_socket(pid)]
             one.close()
