@@ -76,17 +76,26 @@ def advise(
     prover = Prover(source, world, opa, guarantees, refined, logs.replayers_of)
     proposals, saved = _fewer_questions(prover, sparing)
     proposals += _tighter(prover, tighter)
+    return counts(bundle.revision, logs, classes).model_copy(
+        update={
+            "saved": saved,
+            "unplaced": used.unplaced,
+            "use": used.use(),
+            "proposals": tuple(proposals),
+            "notes": (*logs.notes, *_notes(prover, approved, narrower)),
+        }
+    )
+
+
+def counts(revision: str, logs: Logs, classes: Sequence[CallClass]) -> Advice:
+    """Return how many calls logs hold, and which logs; nothing is proposed yet."""
     return Advice(
-        revision=bundle.revision,
+        revision=revision,
         logs=logs.names,
         calls=sum(each.calls for each in classes),
         days=len({day for each in classes for day in each.days}),
         questions=sum(each.asked for each in classes),
-        saved=saved,
-        unplaced=used.unplaced,
-        use=used.use(),
-        proposals=tuple(proposals),
-        notes=(*logs.notes, *_notes(prover, approved, narrower)),
+        notes=logs.notes,
     )
 
 
@@ -109,16 +118,9 @@ def use_of(bundle: Bundle, analysis: PolicyAnalysis, logs: Logs) -> Advice:
     classes = classes_of(own(), logs.replayers_of(bundle))
     used = UsedClasses(analysis, classes)
     others = f"left out: {counted(foreign, 'call')} that another policy decided"
-    return Advice(
-        revision=bundle.revision,
-        logs=logs.names,
-        calls=sum(each.calls for each in classes),
-        days=len({day for each in classes for day in each.days}),
-        questions=sum(each.asked for each in classes),
-        unplaced=used.unplaced,
-        use=used.use(),
-        notes=(*logs.notes, *([others] if foreign else [])),
-    )
+    found = counts(bundle.revision, logs, classes)
+    notes = (*found.notes, *([others] if foreign else []))
+    return found.model_copy(update={"unplaced": used.unplaced, "use": used.use(), "notes": notes})
 
 
 def _watched(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ironcurtain.analysis.advice.advise import Logs, spared, unspared, with_all
+from ironcurtain.analysis.advice.advise import Logs, counts, spared, unspared, with_all
 from ironcurtain.analysis.advice.candidates import Candidate
 from ironcurtain.analysis.advice.proofs import Prover, Unproved
 from ironcurtain.analysis.advice.questions import ApprovedCalls
@@ -112,9 +112,7 @@ def always(
         past.add(log, record)
         if _is_alike(record, request) and record.revision == bundle.revision:
             approved.add(log, record)
-    advice = Advice(
-        asking=past.asking(source.content), revision=bundle.revision, logs=logs.names, notes=logs.notes
-    )
+    advice = counts(bundle.revision, logs, ()).model_copy(update={"asking": past.asking(source.content)})
     asked = _decided(request, bundle, opa, Deployment(home=logs.home, sandbox=past.sandbox))
     candidates = approved.answering(asked) if isinstance(asked, DecisionRecord) else asked.why
     if isinstance(asked, Unproved) or isinstance(candidates, str):
@@ -131,12 +129,10 @@ def always(
     blocked = [*unspared(prover)]
     tried = [(each, _proposal(prover, each)) for each in candidates if not blocked]
     proposals = tuple(made for _, made in tried if isinstance(made, Proposal))
-    found = advice.model_copy(
+    found = counts(bundle.revision, logs, classes).model_copy(
         update={
+            "asking": advice.asking,
             "logs": (*logs.names, _REQUEST),
-            "calls": sum(each.calls for each in classes),
-            "days": len({day for each in classes for day in each.days}),
-            "questions": sum(each.asked for each in classes),
             "saved": max((each.saves for each in proposals), default=0),
             "proposals": proposals,
         }
@@ -150,7 +146,7 @@ def without_policy(request: ApprovalRequest, logs: Logs, why: str) -> Advice:
     past = PastRequests(request)
     for log, record in logs.read():
         past.add(log, record)
-    found = Advice(asking=past.asking(None), revision=request.revision, logs=logs.names, notes=logs.notes)
+    found = counts(request.revision, logs, ()).model_copy(update={"asking": past.asking(None)})
     return _noted(found, f"no sentence is proposed: {why}")
 
 
